@@ -23,10 +23,10 @@
 //! program that forgets a synchronization is wrong on every run instead of on some. Unsupported features, such as
 //! textures, are refused with the driver's own codes.
 //!
-//! From top to bottom: `exports` has the C functions, each a wrapper (panics, faults, trace, counts) around functions over
-//! the `state`. `execution` decides by the `schedule` when pending work runs; `work` and the crate `cuarray-ptx` run it.
-//! `pages` knows where bytes lie. `happens_before` feeds [`cuarray_races`], which computes the order of operations and
-//! writes the findings.
+//! The folders are the nouns of the driver's manual: `stream`, `event`, `memory`, `pool`, `module`, `launch`, `copy`, `texture`,
+//! `graph`, `context`. Each has its C functions and their effects. They share the floor below: `objects`, the `state` of a driver,
+//! `happens_before`, which feeds [`cuarray_races`], and the `execution`, which decides by the `schedule` when pending work runs.
+//! Above, `effects` has the effect of each kind of work, and `exports` wraps every C function.
 
 mod capture;
 mod config;
@@ -70,6 +70,7 @@ pub use schedule::Schedule;
 pub use schedule::choices::{Choice, Choices};
 
 use crate::execution::chosen;
+use crate::process::exports::faults;
 use crate::process::report;
 use cuarray_abi::{Api, CUresult};
 use driver::Driver;
@@ -132,7 +133,7 @@ impl Sim {
     /// # Errors
     /// If no entry point has that symbol, or `call` is 0.
     pub fn fail_nth(&self, symbol: &str, call: u64, result: CUresult) -> Result<(), String> {
-        exports::inject(&self.driver, Fault { symbol: symbol.to_owned(), call, result })
+        faults::inject(&self.driver, Fault { symbol: symbol.to_owned(), call, result })
     }
 
     /// Removes the injected faults that no call has reached, and returns their number.

@@ -1,7 +1,6 @@
-//! The exported C functions: one for each entry point of `cuarray-abi`, as a wrapper around a function of a module in
-//! this folder.
+//! The exported C functions: one for each entry point of `cuarray-abi`, as a wrapper around a function of a noun's folder.
 //!
-//! The modules are the groups of the driver's manual, and their functions have the names of the exported symbols. The
+//! The names of modules here are the groups of the driver's manual, and their functions have the names of the exported symbols. The
 //! functions are safe: they return `Result`, and take the [`Call`] before the driver's own parameters, which the wrapper makes from
 //! those of the program ([`parameters`](crate::parameters)). The wrapper does the work that
 //! all calls share. It stops panics at the C boundary. It refuses calls before `cuInit`, after `fork`, inside host
@@ -10,19 +9,13 @@
 #![allow(non_snake_case, clippy::too_many_arguments)]
 
 mod export_table;
-mod faults;
-mod findings;
-mod host_accesses;
 mod initialization;
-mod logs;
-mod notifications;
-mod profiler;
-mod schedule;
-mod statistics;
-use crate::config::Fault;
-use crate::context::exports::{context, coredump, device, events as context_events, primary_context};
+
+use crate::context::exports::{
+    context, coredump, device, events as context_events, notifications, primary_context, profiler,
+};
 use crate::copy::exports::{self as transfer, box_batches};
-use crate::driver::{Call, Driver};
+use crate::driver::Call;
 use crate::event::exports as event;
 use crate::execution::{backlog, chosen, thread_sanitizer};
 use crate::graph::exports::{
@@ -34,8 +27,9 @@ use crate::launch::exports::{self as execution, deprecated as execution_deprecat
 use crate::memory::exports::{memory, virtual_memory};
 use crate::memory_operations::exports as memory_operations;
 use crate::module::exports::{link, module};
-use crate::parameters::{In, InOut, Out, Received, Text};
+use crate::parameters::{In, Out, Received, Text};
 use crate::pool::exports::{locations as pools_of_locations, pool};
+use crate::process::exports::logs;
 use crate::process::{current, exit};
 use crate::site::{self, Entry, ReturnPlace};
 use crate::stream::exports::{attributes as stream_attributes, stream};
@@ -324,17 +318,6 @@ pub(crate) fn api() -> Api {
             symbol.copied().unwrap_or(std::ptr::null())
         })
     }
-}
-
-/// Injects a fault whose `call` counts from the next call of its symbol.
-pub(crate) fn inject(driver: &Driver, fault: Fault) -> Result<(), String> {
-    let index = ENTRY_POINTS.iter().position(|entry| entry.symbol == fault.symbol);
-    let index = index.ok_or_else(|| format!("no entry point has the symbol {}", fault.symbol))?;
-    if fault.call == 0 {
-        return Err(format!("a fault for {} at call 0: calls are counted from 1", fault.symbol));
-    }
-    driver.inject(fault, driver.calls_of[index].load(Ordering::Relaxed));
-    Ok(())
 }
 
 /// One meaning of a name: the first CUDA version that has it, and the addresses of the legacy and the per-thread function.

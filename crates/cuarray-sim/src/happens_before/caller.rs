@@ -5,6 +5,6 @@ use crate::thread;
 use cuarray_races::Caller;
 
 /// The current call of the calling thread, if the detector is on.
-pub(super) fn caller(state: &State) -> Option<Caller> {
+pub(crate) fn caller(state: &State) -> Option<Caller> {
     if state.detector.is_on() { thread::caller() } else { None }
 }

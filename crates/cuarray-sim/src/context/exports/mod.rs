@@ -6,4 +6,6 @@ pub(crate) mod context;
 pub(crate) mod coredump;
 pub(crate) mod device;
 pub(crate) mod events;
+pub(crate) mod notifications;
 pub(crate) mod primary_context;
+pub(crate) mod profiler;

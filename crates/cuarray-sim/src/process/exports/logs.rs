@@ -3,15 +3,18 @@
 //! Driver API: [error log management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__LOGS.html). These functions
 //! work before `cuInit`.
 
-use super::*;
+use crate::driver::Call;
 use crate::error_log::{Dump, Receiver};
+use crate::parameters::{In, InOut, Out, Text};
+use cuarray_abi::*;
+use std::ffi::{c_char, c_uint, c_void};
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
 /// The first line of a dump without its oldest messages.
 const TRUNCATED: &str = "[CUDA][W] The log is truncated: older messages are missing";
 
-pub(super) fn cuLogsRegisterCallback(
+pub(crate) fn cuLogsRegisterCallback(
     call: &Call<'_>,
     callback_func: CUlogsCallback,
     user_data: *mut c_void,
@@ -23,11 +26,11 @@ pub(super) fn cuLogsRegisterCallback(
     Ok(())
 }
 
-pub(super) fn cuLogsUnregisterCallback(call: &Call<'_>, callback: CUlogsCallbackHandle) -> Result<(), CUresult> {
+pub(crate) fn cuLogsUnregisterCallback(call: &Call<'_>, callback: CUlogsCallbackHandle) -> Result<(), CUresult> {
     if call.driver.log.unregister(callback) { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
-pub(super) fn cuLogsCurrent(
+pub(crate) fn cuLogsCurrent(
     call: &Call<'_>,
     iterator_out: Out<'_, CUlogIterator>,
     flags: c_uint,
@@ -61,7 +64,7 @@ fn fitting(dump: &Dump, room: usize) -> Option<String> {
     (count > 0).then(|| format!("{TRUNCATED}\n{}", whole(last)))
 }
 
-pub(super) fn cuLogsDumpToFile(
+pub(crate) fn cuLogsDumpToFile(
     call: &Call<'_>,
     iterator: InOut<'_, CUlogIterator>,
     path_to_file: Text<'_>,
@@ -79,7 +82,7 @@ pub(super) fn cuLogsDumpToFile(
     Ok(())
 }
 
-pub(super) fn cuLogsDumpToMemory(
+pub(crate) fn cuLogsDumpToMemory(
     call: &Call<'_>,
     iterator: InOut<'_, CUlogIterator>,
     buffer: Out<'_, c_char>,

@@ -2,20 +2,22 @@
 //!
 //! Driver API: [profiler control](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PROFILER.html).
 
-use super::*;
-
-pub(super) fn cuProfilerStart(call: &Call<'_>) -> Result<(), CUresult> {
+use crate::driver::Call;
+use crate::parameters::Text;
+use cuarray_abi::*;
+use std::ffi::c_uint;
+pub(crate) fn cuProfilerStart(call: &Call<'_>) -> Result<(), CUresult> {
     drop(call.current()?);
     Ok(())
 }
 
-pub(super) fn cuProfilerStop(call: &Call<'_>) -> Result<(), CUresult> {
+pub(crate) fn cuProfilerStop(call: &Call<'_>) -> Result<(), CUresult> {
     drop(call.current()?);
     Ok(())
 }
 
 /// Refuses to configure a profiler, because none runs.
-pub(super) fn cuProfilerInitialize(
+pub(crate) fn cuProfilerInitialize(
     call: &Call<'_>,
     config_file: Text<'_>,
     output_file: Text<'_>,

@@ -4,11 +4,13 @@
 //! the manual is a process over its memory budget, which no simulated device has. So functions are registered and never called.
 //! Writes of other devices reach simulated memory at once, so a flush has nothing to do.
 
-use super::*;
-
+use crate::driver::Call;
+use crate::parameters::Out;
+use cuarray_abi::*;
+use std::ffi::{c_uint, c_void};
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-pub(super) fn cuDeviceRegisterAsyncNotification(
+pub(crate) fn cuDeviceRegisterAsyncNotification(
     call: &Call<'_>,
     device: CUdevice,
     callback_func: CUasyncCallback,
@@ -25,7 +27,7 @@ pub(super) fn cuDeviceRegisterAsyncNotification(
     callback.put(handle)
 }
 
-pub(super) fn cuDeviceUnregisterAsyncNotification(
+pub(crate) fn cuDeviceUnregisterAsyncNotification(
     call: &Call<'_>,
     device: CUdevice,
     callback: CUasyncCallbackHandle,
@@ -39,7 +41,7 @@ pub(super) fn cuDeviceUnregisterAsyncNotification(
     Ok(())
 }
 
-pub(super) fn cuFlushGPUDirectRDMAWrites(call: &Call<'_>, target: c_uint, scope: c_uint) -> Result<(), CUresult> {
+pub(crate) fn cuFlushGPUDirectRDMAWrites(call: &Call<'_>, target: c_uint, scope: c_uint) -> Result<(), CUresult> {
     let scopes = [CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES];
     if target != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX || !scopes.contains(&scope) {
         return Err(INVALID_VALUE);

@@ -1,19 +1,22 @@
 //! C functions beyond the driver API, with which tools set and read the schedule.
 
-use super::statistics::write_text;
-use super::*;
 use crate::execution::chosen;
+use crate::parameters::{Received, Text};
 use crate::process::current;
+use crate::process::exports::statistics::write_text;
 use crate::schedule::Schedule;
 use crate::schedule::choices::Choices;
+use cuarray_abi::*;
+use std::ffi::c_char;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Reads a string that a tool passed.
-pub(super) fn read(text: Text<'_>) -> Result<&str, CUresult> {
+pub(crate) fn read(text: Text<'_>) -> Result<&str, CUresult> {
     text.read()?.to_str().map_err(|_| CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
 /// Keeps panics of these functions from crossing into C, and converts results to codes.
-pub(super) fn tool(body: impl FnOnce() -> Result<(), CUresult>) -> CUresult {
+pub(crate) fn tool(body: impl FnOnce() -> Result<(), CUresult>) -> CUresult {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => CUresult::CUDA_SUCCESS,
         Ok(Err(code)) => code,

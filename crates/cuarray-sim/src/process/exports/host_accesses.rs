@@ -2,10 +2,17 @@
 //!
 //! The driver sees no access of the host to device memory that the host can read. A library that knows of one reports it before it begins.
 
-use super::findings::with_driver;
-use super::*;
-use crate::happens_before::reported::{self, Bytes};
+use crate::driver::Driver;
+use crate::happens_before::host;
+use crate::parameters::{Out, Received, Text};
+use crate::process::exports::findings::with_driver;
+use crate::process::reported::{self, Bytes};
+use crate::site::{Entry, ReturnPlace};
+use crate::{host_access, site, thread};
+use cuarray_abi::*;
+use cuarray_races::Caller;
 use std::collections::BTreeSet;
+use std::ffi::{c_char, c_int};
 use std::sync::{Mutex, PoisonError};
 
 /// The most names of functions that are kept. Later ones are shown as `host access`.

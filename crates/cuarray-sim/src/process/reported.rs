@@ -1,7 +1,7 @@
 //! Accesses of the host to device memory that a library reports, such as those of MPI.
 
-use super::caller::caller;
-use super::{calls, edges};
+use crate::happens_before::caller::caller;
+use crate::happens_before::{calls, edges};
 use crate::state::State;
 use cuarray_races::finding::{AccessKind, LaneKind};
 use cuarray_races::{Effect, Extent, Region};

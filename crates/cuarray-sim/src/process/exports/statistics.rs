@@ -1,7 +1,10 @@
 //! Extensions for tools that have loaded the shared library: the driver's statistics.
 
-use super::*;
+use crate::parameters::{Out, Received};
 use crate::process::current;
+use cuarray_abi::*;
+use std::ffi::c_char;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Writes the statistics of the calling thread's driver to `buf`, as JSON and a nul. `buf` has room for `cap` bytes.
 /// `len` receives the length of the JSON in bytes. If the JSON does not fit, the call writes only the length and returns
@@ -38,7 +41,7 @@ pub(crate) extern "C" fn cuarraySimSummarize() -> CUresult {
 ///
 /// # Safety
 /// `buf` is null or has room for `cap` bytes; `len` is null or writable.
-pub(super) unsafe fn write_text(text: &str, buf: *mut c_char, cap: usize, len: *mut usize) -> Result<(), CUresult> {
+pub(crate) unsafe fn write_text(text: &str, buf: *mut c_char, cap: usize, len: *mut usize) -> Result<(), CUresult> {
     // SAFETY: this function's contract.
     let (buf, len): (Out<'_, c_char>, Out<'_, usize>) = unsafe { (Out::received(buf), Out::received(len)) };
     len.put(text.len())?;

@@ -3,12 +3,18 @@
 //!
 //! `docs/reference/simulator.md` lists them.
 
-use super::statistics::write_text;
-use super::*;
+use crate::driver::Driver;
+use crate::parameters::{Out, Received, Text};
+use crate::process::exports::statistics::write_text;
 use crate::process::{current, exit, report};
+use crate::thread;
+use cuarray_abi::*;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 
 /// Calls `f` with the calling thread's driver, if that driver works in this process.
-pub(super) fn with_driver(f: impl FnOnce(&Driver) -> Result<(), CUresult>) -> CUresult {
+pub(crate) fn with_driver(f: impl FnOnce(&Driver) -> Result<(), CUresult>) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
         let driver = current::driver().ok_or(CUresult::CUDA_ERROR_DEINITIALIZED)?;
         if driver.initialized_elsewhere() {
