@@ -3,8 +3,8 @@
 use crate::capture;
 use crate::driver::{Driver, Guard};
 use crate::execution::drain;
-use crate::happens_before::{calls, edges};
-use crate::memory::allocations;
+use crate::happens_before::{edges, handles};
+use crate::memory::{allocations, races};
 use crate::objects::allocation::Allocation;
 use crate::objects::context::{Context, LIMITS, NEXT_ID};
 use crate::objects::coredump::Coredump;
@@ -62,15 +62,15 @@ pub(crate) fn close<'a>(driver: &'a Driver, state: Guard<'a>, handle: CUcontext)
         capture::stream_leaves_capture(&mut state, stream);
         let removed = state.streams.remove(&stream);
         edges::lane_ends(&mut state, removed.as_ref().and_then(|stream| stream.lane.as_ref()));
-        calls::destroyed(&mut state, "stream", stream.0 as u64);
+        handles::destroyed(&mut state, "stream", stream.0 as u64);
     }
     let events: Vec<CUevent> =
         state.events.iter().filter(|(_, event)| event.context == handle).map(|(event, _)| *event).collect();
     for event in events {
         state.events.remove(&event);
-        calls::destroyed(&mut state, "event", event.0 as u64);
+        handles::destroyed(&mut state, "event", event.0 as u64);
     }
-    calls::destroyed(&mut state, "context", handle.0 as u64);
+    handles::destroyed(&mut state, "context", handle.0 as u64);
     state.links.retain(|_, link| link.context != handle);
     state.code.close_context(handle);
     let State { textures, code, .. } = &mut *state;
@@ -78,12 +78,12 @@ pub(crate) fn close<'a>(driver: &'a Driver, state: Guard<'a>, handle: CUcontext)
     let mut gone = state.textures.close_context(handle);
     gone.extend(state.arrays.close_context(handle));
     for (kind, gone) in gone {
-        calls::destroyed(&mut state, kind, gone);
+        handles::destroyed(&mut state, kind, gone);
     }
     let owned: Vec<u64> =
         state.memory.iter().filter(|allocation| allocation.context == handle).map(|a| a.address).collect();
     for address in owned {
-        calls::released(&mut state, address);
+        races::released(&mut state, address);
         allocations::release(&mut state, address);
     }
     for other in state.contexts.values_mut() {

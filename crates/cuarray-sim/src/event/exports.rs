@@ -8,7 +8,7 @@ use crate::capture;
 use crate::driver::{Call, Guard};
 use crate::event::shared;
 use crate::execution::{self, service, submit};
-use crate::happens_before::{calls, edges};
+use crate::happens_before::{edges, handles};
 use crate::objects::event::Event;
 use crate::objects::graph_data::Action;
 use crate::objects::pool;
@@ -34,7 +34,7 @@ pub(crate) fn cuEventCreate(call: &Call<'_>, event: Out<'_, CUevent>, flags: c_u
         false => None,
     };
     state.events.insert(handle, Event::new(context, flags, shared));
-    calls::created(&mut state, "event", handle.0 as u64);
+    handles::created(&mut state, "event", handle.0 as u64);
     event.put(handle)
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn cuEventSynchronize(call: &Call<'_>, event: CUevent) -> Result<(), 
 pub(crate) fn cuEventDestroy_v2(call: &Call<'_>, event: CUevent) -> Result<(), CUresult> {
     let mut state = with_event(call, event)?;
     state.events.remove(&event).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-    calls::destroyed(&mut state, "event", event.0 as u64);
+    handles::destroyed(&mut state, "event", event.0 as u64);
     Ok(())
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn cuIpcOpenEventHandle(
     let new = CUevent(crate::handle::fresh());
     let flags = CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     state.events.insert(new, Event { imported: true, ..Event::new(context, flags, Some(shared)) });
-    calls::created(&mut state, "event", new.0 as u64);
+    handles::created(&mut state, "event", new.0 as u64);
     event.put(new)
 }
 

@@ -21,7 +21,7 @@ use crate::execution::{backlog, chosen, thread_sanitizer};
 use crate::graph::exports::{
     capture, exec as graph_exec, graph, memory as graph_memory, node as graph_node, recapture,
 };
-use crate::happens_before::{calls, host};
+use crate::happens_before::{handles, host};
 use crate::host_access;
 use crate::launch::exports::{self as execution, deprecated as execution_deprecated};
 use crate::memory::exports::{memory, virtual_memory};
@@ -193,7 +193,7 @@ fn report_refusal(call: &Call<'_>, export: &Export, refusal: CUresult, arguments
         | CUresult::CUDA_ERROR_CAPTURED_EVENT => {
             if export.flags.completion {
                 let handle = arguments.first().map_or(0, |(_, word)| *word);
-                calls::captured_synchronized(&mut call.lock(), export.group, handle);
+                handles::captured_synchronized(&mut call.lock(), export.group, handle);
             }
             return;
         }
@@ -201,7 +201,7 @@ fn report_refusal(call: &Call<'_>, export: &Export, refusal: CUresult, arguments
     };
     let mut state = call.lock();
     for handle in arguments.iter().map(|(_, word)| *word).chain(current) {
-        calls::refused_handle(&mut state, handle);
+        handles::refused_handle(&mut state, handle);
     }
 }
 

@@ -4,10 +4,12 @@
 //! states the node types of a body and the context of its kernels.
 
 use super::new_graph;
-use crate::happens_before::calls;
+use crate::happens_before::caller::caller;
+use crate::memory::races;
 use crate::objects::graph_data::{Action, CONDITION_BYTES, Condition, ConditionalNode, INVALID_VALUE, Owner};
 use crate::state::State;
 use cuarray_abi::*;
+use cuarray_races::Block;
 
 /// Creates a condition for a node in `graph` or below it.
 ///
@@ -174,8 +176,16 @@ pub(crate) fn has_unused_handle(state: &State, graph: CUgraph) -> bool {
     own.any(|(handle, _)| !used.contains(handle))
 }
 
+/// Records the condition of a graph that is being created: a variable that kernels set.
+pub(crate) fn made(state: &mut State, handle: CUgraphConditionalHandle, context: CUcontext) {
+    let Some(caller) = caller(state) else { return };
+    let device = state.contexts.get(&context).map_or(0, |context| context.device as i32);
+    let block = Block::variable(handle, CONDITION_BYTES, format!("{handle:#x}"), "conditional", device);
+    state.detector.load(caller, vec![block]);
+}
+
 /// Removes a condition that has no user any more.
 fn end(state: &mut State, handle: CUgraphConditionalHandle) {
     state.conditions.remove(&handle);
-    calls::unloaded(state, handle, handle + CONDITION_BYTES);
+    races::unloaded(state, handle, handle + CONDITION_BYTES);
 }

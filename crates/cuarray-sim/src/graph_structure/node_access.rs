@@ -1,7 +1,7 @@
 //! Checks of the accesses of graph nodes, to graph memory too, which is valid whether or not it is live.
 
-use crate::happens_before::calls;
-use crate::memory::allocations;
+use crate::happens_before::handles;
+use crate::memory::{allocations, races};
 use crate::objects::allocation::{Declared, Kind, Side};
 use crate::objects::array::Corner;
 use crate::objects::copy::{End, Extent};
@@ -54,9 +54,9 @@ impl Refused {
             Some((_, End { declared: Declared::Array(Corner { array, .. }), .. }, _))
                 if !state.arrays.arrays.contains_key(&array) =>
             {
-                calls::refused_handle(state, array.0 as u64);
+                handles::refused_handle(state, array.0 as u64);
             }
-            Some((access, end, length)) => calls::refused(state, access, end.place.address, length),
+            Some((access, end, length)) => races::refused(state, access, end.place.address, length),
             None => {}
         }
         self.code

@@ -1,7 +1,6 @@
 //! Launches whose threads wait forever: whether the host or other work can end that, and the finding.
 
 use super::findings::{place, shared_variable};
-use crate::happens_before::calls;
 use crate::objects::allocation::{Allocation, Kind, Memory};
 use crate::objects::launch::Launch;
 use crate::state::State;
@@ -182,5 +181,5 @@ pub(super) fn report(state: &mut State, launch: &Launch, ticket: &Ticket, fault:
     });
     let written = fault.waiting.iter().any(|group| group.writer.is_some());
     let missing = Advice::EndWait { groups: described(launch, fault) };
-    calls::launch_waits_forever(state, ticket, (sides, written), (polled, variable), missing);
+    state.detector.launch_waits_forever(ticket, (sides, written), (polled, variable), missing);
 }

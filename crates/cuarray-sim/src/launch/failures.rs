@@ -2,8 +2,7 @@
 
 use super::deadlocks;
 use super::findings::place;
-use crate::happens_before::calls;
-use crate::memory::allocations;
+use crate::memory::{allocations, races};
 use crate::objects::allocation::Kind;
 use crate::objects::launch::Launch;
 use crate::state::State;
@@ -24,7 +23,7 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
     }
     let window = cuarray_ptx::in_window(fault.address);
     let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
-    let nearest = || calls::reserved_at(state, fault.address).or_else(|| nearest_to(state, fault.address));
+    let nearest = || races::reserved_at(state, fault.address).or_else(|| nearest_to(state, fault.address));
     let more = illegal.then(nearest).flatten().filter(|_| closed.is_none());
     let mut text = format!("kernel {}: {what}; {place}", kernel_name(launch.name()));
     text.extend(more.as_ref().map(Advice::to_string));
@@ -36,7 +35,7 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
     state.log.add(CU_LOG_LEVEL_ERROR, thread, &text);
     state.fail_context(launch.context, code(fault.kind));
     if let Some(ticket) = ticket {
-        calls::forgive_unwritten(state, ticket);
+        state.detector.forgive_unwritten(ticket);
     }
     if let (Some(ticket), FaultKind::Deadlock) = (ticket, fault.kind) {
         deadlocks::report(state, launch, ticket, fault);
@@ -45,14 +44,14 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
     if let (Some(ticket), FaultKind::NoTexture) = (ticket, fault.kind) {
         match textures::missing(state, fault.address) {
             Missing::Handle(handle) => {
-                let found = calls::launch_used_handle(state, ticket, handle, place.clone());
+                let found = state.detector.launch_used_handle(ticket, handle, place.clone());
                 if !found {
-                    calls::kernel_failed(state, ticket, what, place);
+                    state.detector.kernel_failed(ticket, what, place);
                 }
             }
             Missing::Memory { address, size } => {
                 let access = if fault.write { AccessKind::Write } else { AccessKind::Read };
-                calls::launch_failed(state, ticket, (access, Range { address, length: size }), None, place, None);
+                state.detector.launch_failed(ticket, (access, Range { address, length: size }), None, place, None);
             }
         }
         return;
@@ -76,9 +75,9 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
             true => Advice::LaunchEndedAtRead { and },
             false => Advice::LaunchEnded { and },
         };
-        calls::launch_failed(state, ticket, (access, bytes), wrong, place, Some(ended));
+        state.detector.launch_failed(ticket, (access, bytes), wrong, place, Some(ended));
     } else if let Some(ticket) = ticket.filter(|_| fault.kind != FaultKind::Interrupted) {
-        calls::kernel_failed(state, ticket, what, place);
+        state.detector.kernel_failed(ticket, what, place);
     }
 }
 

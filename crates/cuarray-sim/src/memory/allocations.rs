@@ -1,7 +1,6 @@
 //! Look-up, checks and release of allocations.
 
-use crate::happens_before::calls;
-use crate::memory::{graph_memory, mappings};
+use crate::memory::{graph_memory, mappings, races};
 use crate::objects::allocation::{Allocation, Declared, DeviceAccess, GraphBytes, Kind, Side};
 use crate::objects::pool;
 use crate::pages::probe;
@@ -139,7 +138,7 @@ pub(crate) fn refuse_closed(state: &mut State, context: CUcontext, access: Acces
     let device = state.contexts.get(&context).map_or(0, |context| context.device);
     let Some(allocation) = state.memory.holding(address) else { return };
     let missing = missing_access(device, allocation);
-    calls::closed(state, access, address, length, missing);
+    races::closed(state, access, address, length, missing);
 }
 
 /// Removes an allocation that no pending work needs, and frees its memory.
@@ -154,7 +153,7 @@ pub(crate) fn release(state: &mut State, address: u64) {
     let Some(allocation) = state.memory.remove(address) else { return };
     state.publications.forget(address, address.saturating_add(allocation.size));
     if allocation.kind.is_of_code() {
-        calls::unloaded(state, address, address + allocation.size);
+        races::unloaded(state, address, address + allocation.size);
     }
     if let Some(pool) = allocation.kind.pool() {
         pool::return_memory(&mut state.pools, pool, allocation.size);

@@ -2,8 +2,8 @@
 
 use crate::driver::{Call, Guard};
 use crate::execution::drain;
-use crate::happens_before::{calls, edges};
-use crate::memory::{allocations, graph_memory, new_allocation};
+use crate::happens_before::edges;
+use crate::memory::{allocations, graph_memory, new_allocation, races};
 use crate::objects::allocation::Kind;
 use crate::objects::pool;
 use cuarray_abi::*;
@@ -23,7 +23,7 @@ pub(crate) fn allocate(call: &Call<'_>, size: u64, kind: Kind) -> Result<u64, CU
     let (address, real) = taken.ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     state.devices[device].arena.soil(address, size);
     new_allocation::add(&mut state, (address, size, real), kind, handle, device);
-    calls::allocated(&mut state, address);
+    races::allocated(&mut state, address);
     Ok(address)
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn free<'a>(call: &Call<'a>, state: Guard<'a>, address: u64, current:
     if synchronizes {
         edges::host_joins(&mut state, clocks);
     }
-    calls::released(&mut state, address);
+    races::released(&mut state, address);
     let device = state.memory.starting_at(address).map(|allocation| allocation.device);
     graph_memory::mark_freed(&mut state, address);
     allocations::release(&mut state, address);

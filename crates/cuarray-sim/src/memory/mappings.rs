@@ -2,8 +2,7 @@
 //!
 //! Memory that is mapped side by side in one reservation is contiguous: an access may span several mappings.
 
-use crate::happens_before::calls;
-use crate::memory::new_allocation;
+use crate::memory::{new_allocation, races};
 use crate::objects::allocation::{Allocation, Declared, DeviceAccess, Kind, Mapping, Side};
 use crate::pages::reservation::HostAccess;
 use crate::state::State;
@@ -95,7 +94,7 @@ pub(crate) fn map(
     };
     let device = physical.device();
     new_allocation::add(state, (address, size, size), Kind::Mapped(mapping), CUcontext::NULL, device);
-    calls::mapped(state, address, handle);
+    races::mapped(state, address, handle);
     if let Some(physical) = state.physical.get_mut(&handle) {
         physical.mappings.insert(address);
         physical.written = true;
@@ -105,7 +104,7 @@ pub(crate) fn map(
 
 /// Removes a mapping that no pending work uses.
 pub(crate) fn unmap(state: &mut State, address: u64) {
-    calls::released(state, address);
+    races::released(state, address);
     let Some(allocation) = state.memory.remove(address) else { return };
     let Kind::Mapped(mapping) = &allocation.kind else { return };
     if let Some(reservation) = state.reservation_of(address) {

@@ -11,3 +11,4 @@ pub(crate) mod graph_memory;
 pub(crate) mod mappings;
 pub(crate) mod new_allocation;
 pub(crate) mod places;
+pub(crate) mod races;

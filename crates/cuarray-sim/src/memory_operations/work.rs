@@ -4,8 +4,7 @@
 
 use crate::execution::words::{live, load};
 use crate::graph_structure::node_access;
-use crate::happens_before::calls as refusals;
-use crate::memory::allocations;
+use crate::memory::{allocations, races};
 use crate::objects::allocation::{Allocation, Declared, Kind};
 use crate::objects::memory_operation::{MemoryOperation, Reduction, Word};
 use crate::objects::work::{Accesses, Work};
@@ -52,7 +51,7 @@ pub(crate) fn check(
         let holder = state.memory.holding(address).filter(may_use);
         let is_managed = holder.map(|allocation| allocation.kind.is_managed());
         if is_managed.is_none() || side_of(state, address, size, Declared::Unified, access).is_err() {
-            refusals::refused(state, access, address, size);
+            races::refused(state, access, address, size);
             return Err(INVALID_VALUE);
         }
         if is_managed == Some(true) {

@@ -4,7 +4,7 @@
 //! because a program cannot observe their effect.
 
 use crate::driver::Call;
-use crate::happens_before::calls;
+use crate::module::races;
 use crate::objects::build_log::Log;
 use crate::pages::probe;
 use crate::parameters::{In, Text};
@@ -88,7 +88,7 @@ pub(super) fn refused(call: &Call<'_>, log: &Log, error: ImageError) -> CUresult
 fn note_refusal(call: &Call<'_>, reason: &str) {
     let expected = call.driver.expects_refusals.load(Ordering::Relaxed) > 0;
     if call.driver.settings().refusals && !expected {
-        calls::refused_module(&mut call.lock(), reason.to_owned());
+        races::refused_module(&mut call.lock(), reason.to_owned());
     }
 }
 

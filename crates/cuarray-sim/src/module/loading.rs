@@ -1,7 +1,7 @@
 //! Loading and unloading of modules and libraries, and look-up of functions.
 
-use crate::happens_before::calls;
 use crate::memory::{allocations, new_allocation};
+use crate::module::races;
 use crate::objects::allocation::Kind;
 use crate::objects::code::{INVALID_HANDLE, Library, Module};
 use crate::pages::host_pages::HostPages;
@@ -65,7 +65,7 @@ pub(crate) fn load_module(
         };
     }
     let constants = Arc::new(program.constants(address_of));
-    calls::loaded(state, context, &program, &addresses, shared.is_some());
+    races::loaded(state, context, &program, &addresses, shared.is_some());
     if let Some(library) = library.and_then(|library| state.code.libraries.get_mut(&library)) {
         library.managed = Some(managed.clone());
         made.retain(|address| !managed.contains(address));

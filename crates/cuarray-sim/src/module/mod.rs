@@ -5,3 +5,4 @@
 pub(crate) mod exports;
 mod jit;
 pub(crate) mod loading;
+mod races;

@@ -1,7 +1,8 @@
 //! Accesses of the host to device memory that a library reports, such as those of MPI.
 
 use crate::happens_before::caller::caller;
-use crate::happens_before::{calls, edges};
+use crate::happens_before::edges;
+use crate::memory::races;
 use crate::state::State;
 use cuarray_races::finding::{AccessKind, LaneKind};
 use cuarray_races::{Effect, Extent, Region};
@@ -37,7 +38,7 @@ pub(crate) fn begins(state: &mut State, bytes: Bytes, writes: bool, number: Opti
     }
     state.host_accesses_reported = true;
     // A part outside of allocations is a separate finding.
-    calls::refused(state, access, address, span);
+    races::refused(state, access, address, span);
     let region = Region::new(address, pitch, 0, Extent { width, height, depth: 1 });
     let effect = Effect::Touches(vec![(region, access)]);
     let Some(number) = number else {

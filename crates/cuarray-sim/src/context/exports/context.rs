@@ -9,7 +9,7 @@ use crate::context::exports::primary_context::check_flags;
 use crate::context::lifetime;
 use crate::driver::Call;
 use crate::execution::drain;
-use crate::happens_before::{calls, edges};
+use crate::happens_before::{edges, handles};
 use crate::objects::launch_attributes::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::parameters::{In, Out, Received, unsupported};
 use crate::thread;
@@ -48,7 +48,7 @@ pub(crate) fn cuCtxCreate_v2(
     state.device(dev)?;
     let handle = CUcontext(crate::handle::fresh());
     lifetime::open(&mut state, handle, dev as usize, false, flags);
-    calls::created(&mut state, "context", handle.0 as u64);
+    handles::created(&mut state, "context", handle.0 as u64);
     stack(call, |stack| stack.push(handle))?;
     pctx.put(handle)
 }

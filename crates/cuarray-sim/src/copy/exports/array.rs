@@ -6,7 +6,7 @@
 use super::linear::transfer;
 use super::{INVALID_VALUE, SyncMode};
 use crate::driver::Call;
-use crate::happens_before::calls;
+use crate::happens_before::handles;
 use crate::objects::allocation::Declared;
 use crate::objects::array::Corner;
 use crate::objects::copy::{End, Extent, Place};
@@ -20,7 +20,7 @@ use std::ffi::c_void;
 /// `CUDA_ERROR_INVALID_VALUE` for an unknown array, for a box outside of it, and for a row that is not a number of texels.
 pub(super) fn in_array(state: &mut State, array: CUarray, origin: [u64; 3], extent: Extent) -> Result<End, CUresult> {
     let Some(known) = state.arrays.arrays.get(&array) else {
-        calls::refused_handle(state, array.0 as u64);
+        handles::refused_handle(state, array.0 as u64);
         return Err(INVALID_VALUE);
     };
     let (rows, [x, y, z]) = (known.rows(), origin);

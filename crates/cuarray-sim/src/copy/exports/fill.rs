@@ -5,7 +5,7 @@ use crate::capture;
 use crate::driver::Call;
 use crate::execution::submit;
 use crate::graph_structure::checks;
-use crate::happens_before::calls;
+use crate::memory::races;
 use crate::objects::allocation::{Declared, Side};
 use crate::objects::copy::{End, Extent, Fill, Place};
 use crate::objects::graph_data::{Action, FillNode};
@@ -27,7 +27,7 @@ fn fill(call: &Call<'_>, target: Place, value: (u32, u8), extent: Extent, mode: 
         && (extent.height <= 1 || target.pitch.is_multiple_of(u64::from(value_size)));
     if !aligned {
         if !extent.is_empty() {
-            calls::misaligned(
+            races::misaligned(
                 &mut state,
                 AccessKind::Write,
                 target.address,

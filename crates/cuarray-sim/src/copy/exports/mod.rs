@@ -20,8 +20,8 @@ pub(crate) mod prefetch;
 use crate::capture;
 use crate::driver::{Call, Guard};
 use crate::execution;
-use crate::happens_before::{calls, edges};
-use crate::memory::allocations;
+use crate::happens_before::edges;
+use crate::memory::{allocations, races};
 use crate::objects::allocation::Side;
 use crate::objects::copy::{End, Extent};
 use crate::objects::point::Point;
@@ -86,7 +86,7 @@ fn side(state: &mut State, context: CUcontext, end: End, extent: Extent, access:
     }
     let side = allocations::side(state, address, span, end.declared, access);
     if side.is_err() {
-        calls::refused(state, access, address, span);
+        races::refused(state, access, address, span);
     }
     side
 }

@@ -5,9 +5,8 @@
 //! memory.
 
 use crate::driver::{Call, Guard};
-use crate::happens_before::calls;
 use crate::memory::device_memory::{allocate, free};
-use crate::memory::new_allocation;
+use crate::memory::{new_allocation, races};
 use crate::objects::allocation::Kind;
 use crate::objects::pool;
 use crate::pages::host_pages::HostPages;
@@ -53,7 +52,7 @@ pub(crate) fn cuMemAllocPitch_v2(
 
 /// Refuses to release an address that is no allocation; reports a double free if it was one.
 pub(crate) fn refused_release(mut state: Guard<'_>, address: u64) -> Result<(), CUresult> {
-    calls::released_again(&mut state, address);
+    races::released_again(&mut state, address);
     Err(CUresult::CUDA_ERROR_INVALID_VALUE)
 }
 
@@ -107,7 +106,7 @@ pub(crate) fn cuMemHostAlloc(
     let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
     new_allocation::add(&mut state, (address, size, size), Kind::Pinned { flags, pages }, handle, device);
-    calls::allocated(&mut state, address);
+    races::allocated(&mut state, address);
     pp.put(address as *mut c_void)
 }
 
@@ -165,7 +164,7 @@ pub(crate) fn cuMemAllocManaged(
     let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
     new_allocation::add(&mut state, (address, size, size), Kind::Managed { pages, pool: None }, handle, device);
-    calls::allocated(&mut state, address);
+    races::allocated(&mut state, address);
     dptr.put(address)
 }
 
@@ -192,7 +191,7 @@ pub(crate) fn cuMemHostRegister_v2(
     }
     let device = state.context(handle)?.device;
     new_allocation::add(&mut state, (address, size, size), Kind::Registered { flags }, handle, device);
-    calls::allocated(&mut state, address);
+    races::allocated(&mut state, address);
     Ok(())
 }
 
@@ -268,7 +267,7 @@ pub(crate) fn cuIpcOpenMemHandle_v2(
             let imported = Imported::open(handle, call.driver.settings().host_readable)?;
             let (address, size) = (imported.address(), imported.size);
             new_allocation::add(&mut state, (address, size, 0), Kind::Imported(Box::new(imported)), current, device);
-            calls::allocated(&mut state, address);
+            races::allocated(&mut state, address);
             address
         }
     };

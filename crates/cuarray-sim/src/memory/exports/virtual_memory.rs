@@ -6,9 +6,9 @@
 
 use crate::driver::{Call, Guard};
 use crate::execution::drain;
-use crate::happens_before::calls;
+use crate::happens_before::handles;
 use crate::memory::exports::memory;
-use crate::memory::mappings;
+use crate::memory::{mappings, races};
 use crate::objects::physical::Physical;
 use crate::pages::backing::{self, Backing, Label};
 use crate::pages::page_size;
@@ -53,7 +53,7 @@ pub(crate) fn cuMemAddressReserve(
     let reservation = reservation.map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = reservation.address;
     state.reservations.insert(address, reservation);
-    calls::revived(&mut state, RESERVATION, address);
+    handles::revived(&mut state, RESERVATION, address);
     ptr.put(address)
 }
 
@@ -62,11 +62,11 @@ pub(crate) fn cuMemAddressFree(call: &Call<'_>, ptr: CUdeviceptr, size: usize) -
     let mut state = call.lock();
     let known = state.reservations.get(&ptr).is_some_and(|reservation| reservation.size == size as u64);
     if !known || state.memory.overlaps(ptr, size as u64) {
-        calls::refused_handle(&mut state, ptr);
+        handles::refused_handle(&mut state, ptr);
         return Err(INVALID_VALUE);
     }
     state.reservations.remove(&ptr);
-    calls::destroyed(&mut state, RESERVATION, ptr);
+    handles::destroyed(&mut state, RESERVATION, ptr);
     Ok(())
 }
 
@@ -152,14 +152,14 @@ pub(crate) fn cuMemCreate(
     let location = CUmemLocation { kind: prop.location.kind, id: if on_device { prop.location.id } else { 0 } };
     let (mappings, charged) = (BTreeSet::new(), on_device);
     state.physical.insert(new, Physical { backing, location, references: 1, mappings, charged, written: false });
-    calls::created(&mut state, HANDLE, new);
+    handles::created(&mut state, HANDLE, new);
     handle.put(new)
 }
 
 /// The physical memory of a handle that the program has not released.
 fn physical(state: &mut State, handle: CUmemGenericAllocationHandle) -> Result<&mut Physical, CUresult> {
     if state.physical.get(&handle).is_none_or(|physical| physical.references == 0) {
-        calls::refused_handle(state, handle);
+        handles::refused_handle(state, handle);
         return Err(INVALID_VALUE);
     }
     state.physical.get_mut(&handle).ok_or(INVALID_VALUE)
@@ -171,7 +171,7 @@ pub(crate) fn cuMemRelease(call: &Call<'_>, handle: CUmemGenericAllocationHandle
     let physical = physical(&mut state, handle)?;
     physical.references -= 1;
     if physical.references == 0 {
-        calls::destroyed(&mut state, HANDLE, handle);
+        handles::destroyed(&mut state, HANDLE, handle);
         mappings::free_if_unused(&mut state, handle);
     }
     Ok(())
@@ -264,7 +264,7 @@ pub(crate) fn cuMemSetAccess(
     if exactly(&state, ptr, size).is_none() {
         // An end within a mapping is no access to unmapped memory.
         if mappings::covering(&state, ptr, size as u64).is_none() {
-            calls::refused(&mut state, cuarray_races::finding::AccessKind::Use, ptr, size as u64);
+            races::refused(&mut state, cuarray_races::finding::AccessKind::Use, ptr, size as u64);
         }
         return Err(INVALID_VALUE);
     }
@@ -374,7 +374,7 @@ pub(crate) fn cuMemImportFromShareableHandle(
     });
     physical.references += 1;
     if physical.references == 1 {
-        calls::revived(&mut state, HANDLE, new);
+        handles::revived(&mut state, HANDLE, new);
     }
     handle.put(new)
 }
@@ -428,7 +428,7 @@ pub(crate) fn cuMemRetainAllocationHandle(
     let physical = state.physical.get_mut(&own).ok_or(INVALID_VALUE)?;
     physical.references += 1;
     if physical.references == 1 {
-        calls::revived(&mut state, HANDLE, own);
+        handles::revived(&mut state, HANDLE, own);
     }
     handle.put(own)
 }

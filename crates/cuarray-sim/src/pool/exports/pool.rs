@@ -8,9 +8,8 @@
 use crate::capture;
 use crate::driver::Call;
 use crate::execution::{drain, submit};
-use crate::happens_before::calls;
 use crate::memory::exports::memory;
-use crate::memory::{graph_memory, new_allocation, places};
+use crate::memory::{graph_memory, new_allocation, places, races};
 use crate::objects::allocation::Kind;
 use crate::objects::pool::{Place, Pool};
 use crate::objects::work::Work;
@@ -349,6 +348,6 @@ pub(crate) fn cuMemPoolImportPointer(
     imported.pool = Some(pool);
     let (address, size) = (imported.address(), imported.size);
     new_allocation::add(&mut state, (address, size, 0), Kind::Imported(Box::new(imported)), CUcontext::NULL, device);
-    calls::allocated(&mut state, address);
+    races::allocated(&mut state, address);
     ptr_out.put(address)
 }

@@ -6,7 +6,7 @@
 use crate::capture;
 use crate::driver::{Call, Guard};
 use crate::execution::{self, chosen, lanes, progress, submit, tails};
-use crate::happens_before::{calls, edges};
+use crate::happens_before::{edges, handles};
 use crate::objects::allocation::Kind as MemoryKind;
 use crate::objects::graph_data::Action;
 use crate::objects::host_function::HostFunction;
@@ -42,7 +42,7 @@ pub(crate) fn cuStreamCreateWithPriority(
     let priority = priority.clamp(GREATEST_PRIORITY, LEAST_PRIORITY);
     state.context_mut(current)?.streams.insert(handle);
     state.streams.insert(handle, Stream::new(current, Kind::Created, flags, priority));
-    calls::created(&mut state, "stream", handle.0 as u64);
+    handles::created(&mut state, "stream", handle.0 as u64);
     stream.put(handle)
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Result<()
     if let Some(stream) = state.streams.get_mut(&handle) {
         stream.destroyed = true;
     }
-    calls::destroyed(&mut state, "stream", handle.0 as u64);
+    handles::destroyed(&mut state, "stream", handle.0 as u64);
     lanes::remove_if_over(&mut state, handle);
     Ok(())
 }

@@ -6,7 +6,7 @@
 
 use crate::config::textures::limit;
 use crate::driver::{Call, Guard};
-use crate::happens_before::calls;
+use crate::happens_before::handles;
 use crate::memory::device_memory;
 use crate::objects::allocation::Kind;
 use crate::objects::array::{self, Array, Mipmapped, Rows, texel_size};
@@ -166,7 +166,7 @@ pub(crate) fn cuArray3DGetDescriptor_v2(
 /// Forgets a handle; a later use of it is a finding.
 fn forget(state: &mut State, handle: CUarray) {
     state.arrays.arrays.remove(&handle);
-    calls::destroyed(state, "array", handle.0 as u64);
+    handles::destroyed(state, "array", handle.0 as u64);
 }
 
 /// Runs the work that may still use the array first, as `cuMemFree` does. A level is destroyed with its mipmapped array only.
@@ -282,7 +282,7 @@ pub(crate) fn cuMipmappedArrayDestroy(call: &Call<'_>, mipmapped_array: CUmipmap
     for level in mipmapped.levels {
         forget(&mut state, level);
     }
-    calls::destroyed(&mut state, "mipmapped array", mipmapped_array.0 as u64);
+    handles::destroyed(&mut state, "mipmapped array", mipmapped_array.0 as u64);
     device_memory::free(call, state, mipmapped.address, current);
     Ok(())
 }

@@ -5,7 +5,7 @@
 
 use crate::config::textures::{LINEAR_WIDTH, limit};
 use crate::driver::Call;
-use crate::happens_before::calls;
+use crate::happens_before::handles;
 use crate::memory::allocations;
 use crate::objects::allocation::Declared;
 use crate::objects::array::texel_size;
@@ -61,7 +61,7 @@ pub(super) fn array_of(
         _ => return Ok(None),
     };
     if found.is_none() {
-        calls::refused_handle(state, resource.res[0]);
+        handles::refused_handle(state, resource.res[0]);
     }
     found.map(Some).ok_or(INVALID_VALUE)
 }
@@ -159,7 +159,7 @@ pub(crate) fn cuTexObjectCreate(
     }
     let handle = crate::handle::fresh() as CUtexObject;
     state.textures.objects.insert(handle, TextureObject { context, resource, texture, view });
-    calls::created(&mut state, "texture object", handle);
+    handles::created(&mut state, "texture object", handle);
     p_tex_object.put(handle)
 }
 
@@ -167,10 +167,10 @@ pub(crate) fn cuTexObjectCreate(
 pub(crate) fn cuTexObjectDestroy(call: &Call<'_>, tex_object: CUtexObject) -> Result<(), CUresult> {
     let (mut state, _) = call.current()?;
     if state.textures.objects.remove(&tex_object).is_none() {
-        calls::refused_handle(&mut state, tex_object);
+        handles::refused_handle(&mut state, tex_object);
         return Err(INVALID_VALUE);
     }
-    calls::destroyed(&mut state, "texture object", tex_object);
+    handles::destroyed(&mut state, "texture object", tex_object);
     Ok(())
 }
 
@@ -182,7 +182,7 @@ fn of_object<T>(
 ) -> Result<T, CUresult> {
     let (mut state, _) = call.current()?;
     let Some(object) = state.textures.objects.get(&handle) else {
-        calls::refused_handle(&mut state, handle);
+        handles::refused_handle(&mut state, handle);
         return Err(INVALID_VALUE);
     };
     property(object).ok_or(INVALID_VALUE)

@@ -4,7 +4,7 @@
 
 use super::object::array_of;
 use crate::driver::Call;
-use crate::happens_before::calls;
+use crate::happens_before::handles;
 use crate::objects::texture::SurfaceObject;
 use crate::parameters::{In, Out};
 use cuarray_abi::*;
@@ -30,7 +30,7 @@ pub(crate) fn cuSurfObjectCreate(
     }
     let handle = crate::handle::fresh() as CUsurfObject;
     state.textures.surfaces.insert(handle, SurfaceObject { context, resource });
-    calls::created(&mut state, "surface object", handle);
+    handles::created(&mut state, "surface object", handle);
     p_surf_object.put(handle)
 }
 
@@ -38,10 +38,10 @@ pub(crate) fn cuSurfObjectCreate(
 pub(crate) fn cuSurfObjectDestroy(call: &Call<'_>, surf_object: CUsurfObject) -> Result<(), CUresult> {
     let (mut state, _) = call.current()?;
     if state.textures.surfaces.remove(&surf_object).is_none() {
-        calls::refused_handle(&mut state, surf_object);
+        handles::refused_handle(&mut state, surf_object);
         return Err(INVALID_VALUE);
     }
-    calls::destroyed(&mut state, "surface object", surf_object);
+    handles::destroyed(&mut state, "surface object", surf_object);
     Ok(())
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn cuSurfObjectGetResourceDesc(
 ) -> Result<(), CUresult> {
     let (mut state, _) = call.current()?;
     let Some(resource) = state.textures.surfaces.get(&surf_object).map(|object| object.resource) else {
-        calls::refused_handle(&mut state, surf_object);
+        handles::refused_handle(&mut state, surf_object);
         return Err(INVALID_VALUE);
     };
     p_res_desc.put(resource)

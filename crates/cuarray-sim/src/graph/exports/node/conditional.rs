@@ -5,7 +5,6 @@
 use super::{INVALID_VALUE, member};
 use crate::driver::Call;
 use crate::graph_structure::conditions;
-use crate::happens_before::calls;
 use crate::objects::graph_data::Action;
 use crate::parameters::Out;
 use crate::state::State;
@@ -38,7 +37,7 @@ pub(crate) fn cuGraphConditionalHandleCreate(
     let ctx = if ctx.is_null() { call.top_context().unwrap_or_default() } else { ctx };
     let mut state = call.lock();
     let handle = conditions::create(&mut state, graph, ctx, default_launch_value, flags)?;
-    calls::condition_made(&mut state, handle, ctx);
+    conditions::made(&mut state, handle, ctx);
     drop(state);
     p_handle_out.put(handle)
 }

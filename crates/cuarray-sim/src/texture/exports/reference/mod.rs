@@ -7,7 +7,7 @@ mod queries;
 
 use crate::config::textures::limit;
 use crate::driver::Call;
-use crate::happens_before::calls;
+use crate::happens_before::handles;
 use crate::objects::array::texel_size;
 use crate::objects::texture::{TextureReference, linear, of_array, of_linear, of_mipmapped, of_rows};
 use crate::parameters::{In, Out};
@@ -71,7 +71,7 @@ pub(crate) fn cuTexRefCreate(call: &Call<'_>, p_tex_ref: Out<'_, CUtexref>) -> R
     let (mut state, context) = call.current()?;
     let handle = CUtexref(crate::handle::fresh());
     state.textures.references.insert(handle, TextureReference::new(context, None));
-    calls::created(&mut state, "texture reference", handle.0 as u64);
+    handles::created(&mut state, "texture reference", handle.0 as u64);
     p_tex_ref.put(handle)
 }
 
@@ -79,11 +79,11 @@ pub(crate) fn cuTexRefCreate(call: &Call<'_>, p_tex_ref: Out<'_, CUtexref>) -> R
 pub(crate) fn cuTexRefDestroy(call: &Call<'_>, tex_ref: CUtexref) -> Result<(), CUresult> {
     let (mut state, _) = call.current()?;
     if state.textures.references.get(&tex_ref).is_none_or(|reference| reference.variable.is_some()) {
-        calls::refused_handle(&mut state, tex_ref.0 as u64);
+        handles::refused_handle(&mut state, tex_ref.0 as u64);
         return Err(INVALID_VALUE);
     }
     state.textures.references.remove(&tex_ref);
-    calls::destroyed(&mut state, "texture reference", tex_ref.0 as u64);
+    handles::destroyed(&mut state, "texture reference", tex_ref.0 as u64);
     Ok(())
 }
 
