@@ -1,12 +1,12 @@
 """The arrays of the demo: every type, in 0 to 3 dimensions, in every layout that the dimensions allow.
 
-A case describes an array independently of its library. `Case.host` is a NumPy array with the shape, strides and type of the device
-array, inside a `base` that also holds the gaps. A library copies it into device memory in its own way, and every consumer must
-read `Case.values`."""
+A case describes an array independently of its library. A producer writes `Case.values`, and every consumer must read them."""
 
 from dataclasses import dataclass
 
 import numpy as np
+
+from cuarray.check.parts import contiguous
 
 TYPES = ("bool", "uint8", "int32", "int64", "float32", "float64", "complex64", "complex128")
 SHAPES = ((), (7,), (3, 4), (2, 3, 4))
@@ -39,37 +39,22 @@ class Case:
         return np.dtype(self.dtype)
 
     @property
-    def index(self):
-        """The index that selects the array in its base."""
-        step = {"sliced": slice(1, None, 2), "reversed": slice(None, None, -1)}.get(self.layout, slice(None))
-        return (step,) * len(self.shape)
-
-    def base(self, turn=0):
-        """Return a contiguous host array; `base()[index]` has the case's layout and `values(turn)`."""
-        base_shape = tuple(2 * length + 1 for length in self.shape) if self.layout == "sliced" else self.shape
-        base = np.zeros(base_shape, self.dtype, order="F" if self.layout == "F" else "C")
-        base[self.index] = self.values(turn)
-        return base
-
-    @property
-    def host(self):
-        """Return a host array with the case's shape, type, strides and `values()`."""
-        return self.base()[self.index] if self.shape else self.base()
-
-    @property
     def strides(self):
-        return self.host.strides
-
-    @property
-    def offset(self):
-        """The offset of the first element in the base, in bytes."""
-        base = self.base()
-        first = base[self.index] if self.shape else base
-        return first.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        """The strides in bytes."""
+        size = self.numpy_type.itemsize
+        if self.layout == "F":
+            return contiguous(self.shape[::-1], size)[::-1]
+        if self.layout == "sliced":
+            return tuple(2 * step for step in contiguous([2 * length + 1 for length in self.shape], size))
+        steps = contiguous(self.shape, size)
+        return tuple(-step for step in steps) if self.layout == "reversed" else steps
 
     @property
     def is_contiguous(self):
         return self.layout in ("C", "F")
+
+
+SMALL = Case("float32", (3, 4), "C")
 
 
 def cases(layouts=LAYOUTS, types=TYPES, shapes=SHAPES):
@@ -81,12 +66,3 @@ def cases(layouts=LAYOUTS, types=TYPES, shapes=SHAPES):
         if len(shape) >= _LEAST_DIMENSIONS[layout]
         for dtype in types
     ]
-
-
-def strided_bytes(shape, strides, itemsize):
-    """Return the range of bytes that an array spans, relative to its first element."""
-    first, end = 0, itemsize
-    for length, step in zip(shape, strides, strict=True):
-        first += min(0, (length - 1) * step)
-        end += max(0, (length - 1) * step)
-    return first, end

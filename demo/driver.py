@@ -1,7 +1,4 @@
-"""The CUDA driver of this process; no other module of the demo knows the simulated one.
-
-On the simulated driver enqueued work waits until something forces it, so it is still pending when an array is exchanged. A real
-device starts at once, so the demo enqueues other work first."""
+"""The CUDA driver of this process; no other module of the demo knows the simulated one."""
 
 import ctypes
 import os
@@ -20,17 +17,6 @@ class Driver:
     def __str__(self):
         kind = "simulated CUDA driver" if self.is_simulated else "real CUDA driver"
         return f"{kind} {self.version}, device 0: {self.device}\n  {self.path}"
-
-    @property
-    def occupy(self):
-        """A function that keeps a stream of a library busy for some milliseconds; None if work never starts early."""
-        if self.is_simulated:
-            return None
-        return lambda library, stream: library.occupy(stream, nbytes=256 << 20, times=64)
-
-    @property
-    def defers_all_work(self):
-        return self.is_simulated
 
     def findings(self):
         """Return the kinds of new findings since the last call; None for a driver without findings."""

@@ -13,9 +13,8 @@ import numpy
 import peer_mpi4py
 import peers
 import table
-from library_cuarray import Cuarray
 from progress import Progress
-from route import routes
+from route import own
 from survey import survey
 
 import cuarray
@@ -33,21 +32,22 @@ def main():
         return 2
     print(f"Arrays between CUDA libraries, without copies, on the {current}", flush=True)
 
-    present, absent = peers.load()
+    cuarray_itself = own()
+    present, absent = peers.load_all()
     ranks, why_not = peer_mpi4py.version()
     if ranks is None:
         absent["mpi4py"] = why_not
-    versions = [f"{each.name} {each.version}" for each in (Cuarray(), *present)]
+    versions = [f"{each.name} {each.version}" for each in (cuarray_itself, *present)]
     versions += [f"mpi4py {ranks}"] if ranks else []
     print(f"{', '.join(versions)}; NumPy {numpy.__version__}, Python {platform.python_version()}", flush=True)
     for name, reason in absent.items():
         print(f"without {name}: {reason}", flush=True)
 
-    every = routes(Cuarray(), present)
+    every = peers.routes(cuarray_itself, present)
     progress = Progress(len(every) + (ranks is not None))
     outcomes = []
     for route in every:
-        progress.begin(route.name)
+        progress.begin(str(route))
         outcomes.append(survey(route, current, progress.step))
     if ranks is not None:
         progress.begin("mpi4py, 2 ranks")

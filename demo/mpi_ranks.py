@@ -16,20 +16,20 @@ import weakref
 import driver
 import numpy as np
 import peers
-from cases import Case, cases
-from facts import Refused, nothing_is_found, race_is_found
-from library_cuarray import Cuarray
+from cases import SMALL, Case, cases
+from facts import nothing_is_found, race_is_found
 from mpi4py import MPI
 from outcome import Outcome
+from route import Array, Library, own
 
 import cuarray
+from cuarray.check import NotClaimed, handle_of, parts
 
 COMM = MPI.COMM_WORLD
 CONTROL = COMM.Dup()  # control messages between the ranks
 PARTNER = 1
 LARGE = Case("float32", (1 << 20,), "C")
 """More bytes than MPI sends before the receiver has posted its receive."""
-SMALL = Case("float32", (3, 4), "C")
 ROUND_TRIPS = 300
 
 
@@ -39,20 +39,32 @@ def mpi_supports_cuda():
     return bool(query is not None and query())
 
 
+class Managed(Library):
+    """A library with its arrays in managed memory, for an MPI that reads memory on the host."""
+
+    def make(self, case, stream=None):
+        first, end = parts.extent(case.shape, case.strides, case.numpy_type.itemsize)
+        memory = self.call("make_in", "managed", (end - first,), "|u1")
+        entries = {"shape": case.shape, "typestr": case.numpy_type.str, "strides": case.strides, "version": 3}
+        entries |= {"data": (self.call("pointer", memory) - first, False), "stream": stream and handle_of(stream)}
+        made = Array(self, self.call("import_", parts.Foreign(entries, memory)), case)
+        made.write(case.values())
+        return made
+
+
 class Way:
     """Sends and receives arrays of `producer` by mpi4py. cuarray first imports the arrays of other libraries."""
 
-    def __init__(self, producer, driver):
+    def __init__(self, producer):
         self.producer = producer
-        self.through = None if isinstance(producer, Cuarray) else Cuarray()
-        self.occupy = driver.occupy
-        names = [producer.name, *([self.through.name] if self.through else [])]
+        self.through_cuarray = producer.name != "cuarray"
+        names = [producer.name, *(["cuarray"] if self.through_cuarray else [])]
         self.sending = " → ".join([*names, "mpi4py"])
         self.receiving = " → ".join(["mpi4py", *reversed(names)])
 
     def enter(self, made, ordered=True):
         """Return the array that mpi4py uses."""
-        return (self.through.take(made.offer(), ordered=ordered) if self.through else made).held
+        return cuarray.as_cuda_array(made.offer(), sync=ordered) if self.through_cuarray else made.held
 
     def arrives_in_place(self, case):
         made = self.producer.make(case)
@@ -102,12 +114,12 @@ class Way:
         """The message has the values that the producer's stream had not written yet: cuarray waits at import."""
         stream = self.producer.stream()
         made = self.producer.make(LARGE, stream)
-        staged = made.stage(LARGE.values(1))
-        busy = self.occupy(self.producer, stream) if self.occupy is not None else None
-        made.write_later(staged, stream)
+        parts.hold(stream)
+        data = made.write_later(LARGE.values(1), stream)
         received = _send(self.enter(made, ordered), LARGE)
-        stream.synchronize()
-        del busy, staged
+        # This read waits for the write, which uses memory that is freed next.
+        made.read(stream)
+        del data
         if ordered:
             _compare("rank 1 received", received, LARGE.values(1))
         else:
@@ -138,11 +150,11 @@ def survey(way, driver):
         receiving.count_array(case.layout, [receiving.check("writes", case, way.is_received, case)])
     sending.check("owner", "a pending Isend", way.owner_is_kept, False)
     receiving.check("owner", "a pending Irecv", way.owner_is_kept, True)
-    if way.through is None:
+    if not way.through_cuarray:
         sending.leave("stream", "mpi4py leaves streams to its user: synchronize an array's stream before the call")
     else:
         sending.check("stream", "pending work", way.stream_is_honoured)
-        if driver.defers_all_work:
+        if driver.is_simulated:
             if (found := driver.findings()) is not None:
                 sending.check("stream", "findings", nothing_is_found, found)
             sending.check("stream", "without the wait", way.stream_is_honoured, False)
@@ -194,7 +206,7 @@ def _request(make, array, case, *arguments):
     try:
         request = make(array, *arguments)
     except BufferError as error:
-        raise Refused(
+        raise NotClaimed(
             f"mpi4py takes contiguous arrays only (BufferError, {str(error).split('(')[0].strip()})"
         ) from error
     raise AssertionError(f"mpi4py took an array that is not contiguous, and returned {request}")
@@ -216,15 +228,14 @@ def main(findings):
     if COMM.rank != 0:
         follow(readable)
         return
-    present, _ = peers.load()
-    producers = [library for library in present if library.name == "numba-cuda"]
+    try:
+        producers = [peers.load("numba-cuda") if readable else Managed(peers.load("numba-cuda").adapter)]
+    except Exception:
+        # The report of the demo says why.
+        producers = []
     if readable:
-        producers.insert(0, Cuarray())
-    elif producers:
-        from library_numba import ManagedNumba
-
-        producers = [ManagedNumba()]
-    outcomes = [outcome for library in producers for outcome in survey(Way(library, current), current)]
+        producers.insert(0, own())
+    outcomes = [outcome for library in producers for outcome in survey(Way(library), current)]
     CONTROL.send(("end", None), PARTNER)
     if not readable:
         note = (

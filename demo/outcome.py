@@ -4,7 +4,8 @@ import json
 from dataclasses import asdict, dataclass, field
 
 from cases import LAYOUTS
-from facts import Refused
+
+from cuarray.check import NotClaimed
 
 FACTS = ("pointer", "values", "writes", "owner", "stream")
 
@@ -37,7 +38,7 @@ class Outcome:
         """Count the result of `function` under `fact`; return "held", "failed" or "refused"."""
         try:
             function(*arguments)
-        except Refused as refusal:
+        except NotClaimed as refusal:
             found = "refused"
             self.note(str(refusal))
         except Exception as error:

@@ -1,25 +1,35 @@
 """The installed peers, and the reasons why other peers cannot be used."""
 
-import importlib
+from cases import SMALL
+from route import Library, Route
 
-PEERS = {
-    "numba-cuda": ("library_numba", "Numba"),
-    "numba-cuda-mlir": ("library_numba", "NumbaMlir"),
-    "cuda.core": ("library_cuda_core", "CudaCore"),
-    "CuPy": ("library_cupy", "CuPy"),
-    "PyTorch": ("library_torch", "Torch"),
+from cuarray.check.adapter import Adapter
+
+ADAPTERS = {
+    "numba-cuda": "numba_cuda",
+    "numba-cuda-mlir": "numba_cuda_mlir",
+    "cuda.core": "cuda_core_memory",
+    "CuPy": "cupy",
+    "PyTorch": "pytorch",
 }
 
 
-def load():
+def load(name):
+    """Return a peer as a library; raise an exception if it is not installed, or does not start."""
+    library = Library(Adapter.load(ADAPTERS[name]))
+    library.make(SMALL)
+    return library
+
+
+def load_all():
     """Return the usable peers as libraries, and the reason for each unusable peer by its name."""
     present, absent = [], {}
-    for name, (module, class_name) in PEERS.items():
+    for name in ADAPTERS:
         try:
-            present.append(getattr(importlib.import_module(module), class_name)())
+            present.append(load(name))
         except Exception as error:
             # The import of a peer may fail in any way, which must not affect the others.
-            absent[name] = why(error)
+            absent[name] = why(error.__cause__ or error)
     return present, absent
 
 
@@ -29,3 +39,11 @@ def why(error):
     if isinstance(error, ModuleNotFoundError):
         return f"not installed ({text})"
     return f"does not start: {type(error).__name__}: {text}"
+
+
+def routes(own, peers):
+    """Return the routes: cuarray with itself, each peer with cuarray in both directions, and each pair of peers through cuarray."""
+    found = [Route(own, own)]
+    for peer in peers:
+        found += [Route(peer, own), Route(own, peer)]
+    return found + [Route(first, second, True) for first in peers for second in peers if first is not second]

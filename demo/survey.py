@@ -5,13 +5,15 @@ import statistics
 import time
 
 import facts
-from cases import Case, cases
+from cases import SMALL, cases
 from outcome import Outcome
+
+import cuarray
 
 
 def survey(route, driver, step=lambda done, total: None):
     """Check every case on `route`; call `step` with the progress."""
-    outcome = Outcome(route.name)
+    outcome = Outcome(str(route))
     every = cases()
     for number, case in enumerate(every):
         found = [
@@ -27,8 +29,8 @@ def survey(route, driver, step=lambda done, total: None):
     for case in cases(types=("float32",)):
         outcome.check("owner", case, facts.owner_is_kept, route, case)
     gc.unfreeze()
-    if route.lacks_streams:
-        outcome.leave("stream", route.lacks_streams)
+    if reason := route.lacks_streams:
+        outcome.leave("stream", reason)
         if (findings := driver.findings()) is not None:
             outcome.check("writes", "findings", facts.nothing_is_found, findings)
     else:
@@ -38,10 +40,10 @@ def survey(route, driver, step=lambda done, total: None):
 
 
 def _check_streams(outcome, route, driver):
-    outcome.check("stream", "pending work", facts.stream_is_honoured, route, driver.occupy)
-    if route.through is not None:
-        outcome.check("stream", "pending work, handed on", facts.stream_goes_through, route, driver.occupy)
-    if driver.defers_all_work:
+    outcome.check("stream", "pending work", facts.stream_is_honoured, route)
+    if route.through_cuarray:
+        outcome.check("stream", "pending work, handed on", facts.stream_goes_through, route)
+    if driver.is_simulated:
         outcome.check("stream", "without the wait", facts.wait_is_needed, route)
     if (findings := driver.findings()) is not None:
         outcome.check("stream", "the race without the wait", facts.race_is_found, findings)
@@ -49,16 +51,13 @@ def _check_streams(outcome, route, driver):
 
 def exchange_time(route, seconds=0.25):
     """Return the median time of the import of a small array without pending work, in nanoseconds."""
-    offered = route.producer.make(Case("float32", (3, 4), "C")).offer()
-    if route.through is None:
-        exchange = route.consumer.importer(offered)
-    else:
-        enter = route.through.importer(offered)
-        leave = route.consumer.importer(enter(offered))
+    offered = route.offer(route.producer.make(SMALL))
+    leave = route.consumer.adapter.function("import_")
 
-        def exchange(offered):
-            leave(enter(offered))
+    def through_cuarray(offered):
+        leave(cuarray.as_cuda_array(offered))
 
+    exchange = through_cuarray if route.through_cuarray else leave
     batch, times = 50, []
     for _ in range(batch):
         exchange(offered)

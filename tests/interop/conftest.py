@@ -17,7 +17,8 @@ sys.path[:0] = [str(HERE.parents[1] / "demo"), str(HERE)]
 
 import driver as demo_driver  # noqa: E402 - found in the folders above
 import peers  # noqa: E402
-from library import Library  # noqa: E402
+import route  # noqa: E402
+from route import Library  # noqa: E402
 
 PACKAGES = {"numba-cuda": "numba_cuda", "numba-cuda-mlir": "numba_cuda_mlir", "cuda.core": "cuda.core", "CuPy": "cupy"}
 
@@ -52,9 +53,7 @@ def driver(driver_kind: str) -> demo_driver.Driver:
 
 @pytest.fixture(scope="session")
 def own(driver: demo_driver.Driver) -> Library:
-    from library_cuarray import Cuarray
-
-    return Cuarray()
+    return route.own()
 
 
 @pytest.fixture(scope="session")
@@ -94,9 +93,7 @@ def cupy_pools() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def torch(driver: demo_driver.Driver) -> Library:
-    from library_torch import Torch
-
-    return Torch()
+    return peers.load("PyTorch")
 
 
 @pytest.fixture
@@ -117,5 +114,4 @@ def stream(device: Any) -> Iterator[Any]:
 
 def _peer(name: str) -> Library:
     require_peer(name)
-    module, class_name = peers.PEERS[name]
-    return getattr(importlib.import_module(module), class_name)()
+    return peers.load(name)

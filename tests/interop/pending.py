@@ -7,20 +7,20 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from driver import Driver
 from facts import STREAM_CASE
-from library import Array, Library
+from route import Array, Library
+
+from cuarray.check import parts
 
 
 @contextmanager
-def pending_in(producer: Library, driver: Driver) -> Iterator[tuple[Array, Any, np.ndarray]]:
+def pending_in(producer: Library) -> Iterator[tuple[Array, Any, np.ndarray]]:
     """Yield the producer's array, its stream with a pending write after other work, and the values after the write."""
     stream = producer.stream()
     made = producer.make(STREAM_CASE, stream)
-    staged = made.stage(STREAM_CASE.values(1))
-    kept = driver.occupy(producer, stream) if driver.occupy is not None else None
-    made.write_later(staged, stream)
+    parts.hold(stream)
+    data = made.write_later(STREAM_CASE.values(1), stream)
     yield made, stream, STREAM_CASE.values(1)
-    # Pending work still uses the memory that is released below.
-    stream.synchronize()
-    del kept, staged
+    # This read waits for the write, which uses memory that is released below.
+    made.read(stream)
+    del data

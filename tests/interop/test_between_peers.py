@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import facts
 import pytest
-from driver import Driver
+from cases import SMALL
 from exchange_facts import ExchangeFacts
-from library import Library
-from route import Route
+from route import Library, Route
 
 
 class Through(ExchangeFacts):
-    def test_stream_is_passed_on_by_cuarray(self, route: Route, driver: Driver) -> None:
-        facts.stream_goes_through(route, driver.occupy)
+    def test_stream_is_passed_on_by_cuarray(self, route: Route) -> None:
+        facts.stream_goes_through(route)
 
 
 class TestNumbaToCudaCore(Through):
     @pytest.fixture
     def route(self, own: Library, numba: Library, cuda_core: Library) -> Route:
-        return Route(numba, cuda_core, through=own)
+        return Route(numba, cuda_core, through_cuarray=True)
 
 
 class TestCudaCoreToNumba(Through):
@@ -26,17 +25,15 @@ class TestCudaCoreToNumba(Through):
 
     @pytest.fixture
     def route(self, own: Library, numba: Library, cuda_core: Library) -> Route:
-        return Route(cuda_core, numba, through=own)
+        return Route(cuda_core, numba, through_cuarray=True)
 
     def test_numba_refuses_cuda_core_buffer_without_cuarray(self, numba: Library, cuda_core: Library) -> None:
-        from cases import Case
-
-        buffer = cuda_core.make(Case("float32", (7,), "C")).held
+        buffer = cuda_core.make(SMALL).held.owner
         with pytest.raises(TypeError, match="cuda array interface"):
-            numba.take(buffer)
+            numba.take(buffer, SMALL)
 
 
 class TestNumbaToNumba(Through):
     @pytest.fixture
     def route(self, own: Library, numba: Library) -> Route:
-        return Route(numba, numba, through=own)
+        return Route(numba, numba, through_cuarray=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from exchange_facts import ExchangeFacts
-from library import Library
 from producers import foreign
-from route import Route
+from route import Library, Route
 
 import cuarray
 

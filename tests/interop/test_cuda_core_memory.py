@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from driver import Driver
-from library import Library
 from producers import foreign
+from route import Library
 
 import cuarray
 

@@ -6,10 +6,9 @@ import importlib.util
 
 import pytest
 from cases import Case
-from dlpack_facts import DLPackFacts, Tensors, every_case
+from dlpack_facts import DLPackFacts, every_case
 from exchange_facts import ExchangeFacts
-from library import Library
-from route import Route
+from route import Library, Route
 
 import cuarray
 
@@ -38,7 +37,7 @@ class TestDLPack(DLPackFacts):
         return cupy
 
     @every_case
-    def test_cuarray_imports_tensor_in_place(self, library: Tensors, case: Case) -> None:
+    def test_cuarray_imports_tensor_in_place(self, library: Library, case: Case) -> None:
         if case.layout != "reversed" or case.numpy_type.itemsize == 1:
             super().test_cuarray_imports_tensor_in_place(library, case)
             return
@@ -50,13 +49,13 @@ class TestDLPack(DLPackFacts):
 class TestToNumba(ExchangeFacts):
     @pytest.fixture
     def route(self, own: Library, cupy: Library, numba: Library) -> Route:
-        return Route(cupy, numba, through=own)
+        return Route(cupy, numba, through_cuarray=True)
 
 
 class TestFromNumba(ExchangeFacts):
     @pytest.fixture
     def route(self, own: Library, cupy: Library, numba: Library) -> Route:
-        return Route(numba, cupy, through=own)
+        return Route(numba, cupy, through_cuarray=True)
 
 
 class TestDirectlyFromNumba(ExchangeFacts):

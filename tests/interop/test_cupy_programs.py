@@ -10,7 +10,7 @@ from typing import Any
 import driver_probe
 import numpy as np
 import pytest
-from library import Library
+from route import Library
 
 if importlib.util.find_spec("cupy") is None:
     pytest.skip(

@@ -8,8 +8,8 @@ import os
 import numpy as np
 import pytest
 from driver import Driver
-from library import Library
 from pending import pending_in
+from route import Library
 
 import cuarray
 
@@ -87,7 +87,7 @@ def test_imported_jax_array_is_read_only(gpu, jax) -> None:
         array[0] = 1
 
 
-def test_jax_waits_for_pending_work(gpu, jax, own: Library, driver: Driver) -> None:
-    with pending_in(own, driver) as (made, _, expected):
+def test_jax_waits_for_pending_work(gpu, jax, own: Library) -> None:
+    with pending_in(own) as (made, _, expected):
         jax_array = jax.dlpack.from_dlpack(made.held)
         np.testing.assert_array_equal(np.asarray(jax_array), expected)

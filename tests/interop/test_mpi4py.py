@@ -71,7 +71,7 @@ def test_pending_request_keeps_the_array(outcomes: dict[str, Outcome], route: st
 def test_import_waits_so_that_pending_work_is_sent(outcomes: dict[str, Outcome], driver: demo_driver.Driver) -> None:
     """On the simulated driver also checks that without the wait stale data are sent."""
     expected = 1
-    if driver.defers_all_work:
+    if driver.is_simulated:
         # The stale data, and the findings before and after them.
         expected += 1 if driver.findings() is None else 3
     assert find(outcomes, SENDING[1]).facts["stream"].held == expected

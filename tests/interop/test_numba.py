@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from exchange_facts import ExchangeFacts
-from library import Library
-from route import Route
+from route import Library, Route
 
 import cuarray
 

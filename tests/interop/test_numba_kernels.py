@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from library import Library
+from route import Library
 
 import cuarray
 

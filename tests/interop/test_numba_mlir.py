@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from exchange_facts import ExchangeFacts
-from library import Library
-from route import Route
+from route import Library, Route
 
 import cuarray
 

@@ -8,8 +8,7 @@ import importlib.util
 import pytest
 from dlpack_facts import DLPackFacts
 from exchange_facts import ExchangeFacts
-from library import Library
-from route import Route
+from route import Library, Route
 
 import cuarray
 

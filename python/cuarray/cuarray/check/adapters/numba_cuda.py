@@ -9,7 +9,22 @@ import numpy as np
 from numba import cuda
 from numba.cuda.cudadrv.devicearray import DeviceNDArray
 
-from cuarray.check import NotClaimed, parts
+from cuarray.check import parts
+from cuarray.check.adapters._numba import pointer, read, write
+
+__all__ = [
+    "KNOWN",
+    "NAME",
+    "NOT_CLAIMED",
+    "VERSION",
+    "import_",
+    "make",
+    "make_in",
+    "new_stream",
+    "pointer",
+    "read",
+    "write",
+]
 
 NAME, VERSION = "numba-cuda", numba_cuda.__version__
 NOT_CLAIMED = {
@@ -48,27 +63,8 @@ def make_in(kind: str, shape: tuple[int, ...], typestr: str) -> Any:
     return (cuda.managed_array if kind == "managed" else cuda.mapped_array)(shape, typestr)
 
 
-def write(array: Any, data: Any, *, stream: Any = None) -> None:
-    if not array.flags["C_CONTIGUOUS"]:
-        raise NotClaimed("copies write contiguous arrays only")
-    array.copy_to_device(np.frombuffer(data, array.dtype).reshape(array.shape), stream=stream or array.stream)
-
-
-def read(array: Any, *, stream: Any = None) -> bytes:
-    if any(step < 0 for step in array.strides):
-        raise NotClaimed("copies read no reversed arrays")
-    elements = array.copy_to_host(stream=stream or 0)
-    if stream or array.stream:
-        (stream or array.stream).synchronize()
-    return bytes(np.ascontiguousarray(elements).tobytes())
-
-
 def import_(obj: Any, *, stream: Any = None) -> Any:
     return cuda.as_cuda_array(obj)
-
-
-def pointer(array: Any) -> int:
-    return int(array.device_ctypes_pointer.value)
 
 
 def new_stream() -> Any:

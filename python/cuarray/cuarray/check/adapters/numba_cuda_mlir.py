@@ -9,7 +9,10 @@ import numpy as np
 from numba_cuda_mlir import cuda
 from numba_cuda_mlir.numba_cuda.cudadrv.devicearray import DeviceNDArray
 
-from cuarray.check import NotClaimed, parts
+from cuarray.check import parts
+from cuarray.check.adapters._numba import pointer, read, write
+
+__all__ = ["KNOWN", "NAME", "NOT_CLAIMED", "VERSION", "import_", "make", "new_stream", "pointer", "read", "write"]
 
 NAME, VERSION = "numba-cuda-mlir", numba_cuda_mlir.__version__
 NOT_CLAIMED = {
@@ -36,27 +39,8 @@ def make(shape, typestr, *, strides=None, readonly=False, stream=None, device=0)
     return DeviceNDArray(shape, strides, np.dtype(typestr), stream=stream or 0, gpu_data=memory.view(-first))
 
 
-def write(array, data, *, stream=None) -> None:
-    if not array.flags["C_CONTIGUOUS"]:
-        raise NotClaimed("copies write contiguous arrays only")
-    array.copy_to_device(np.frombuffer(data, array.dtype).reshape(array.shape), stream=stream or array.stream)
-
-
-def read(array, *, stream=None) -> bytes:
-    if any(step < 0 for step in array.strides):
-        raise NotClaimed("copies read no reversed arrays")
-    elements = array.copy_to_host(stream=stream or 0)
-    if stream or array.stream:
-        (stream or array.stream).synchronize()
-    return bytes(np.ascontiguousarray(elements).tobytes())
-
-
 def import_(obj, *, stream=None) -> Any:
     return cuda.as_cuda_array(obj)
-
-
-def pointer(array) -> int:
-    return int(array.device_ctypes_pointer.value)
 
 
 def new_stream() -> Any:
