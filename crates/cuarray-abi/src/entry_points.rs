@@ -269,8 +269,8 @@ macro_rules! entry_points {
                 "cuMemRangeGetAttributes" @ 8000 fn cuMemRangeGetAttributes(data: *mut *mut c_void, data_sizes: *mut usize, attributes: *mut CUmem_range_attribute, num_attributes: usize, dev_ptr: CUdeviceptr, count: usize);
                 "cuMemAdvise" @ 8000 fn cuMemAdvise(dev_ptr: CUdeviceptr, count: usize, advice: CUmem_advise, device: CUdevice);
                 "cuMemAdvise" @ 12020 fn cuMemAdvise_v2(dev_ptr: CUdeviceptr, count: usize, advice: CUmem_advise, location: CUmemLocation);
-                "cuMemPrefetchAsync" @ 8000 fn cuMemPrefetchAsync(dev_ptr: CUdeviceptr, count: usize, dst_device: CUdevice, stream: CUstream) per_thread cuMemPrefetchAsync_ptsz;
-                "cuMemPrefetchAsync" @ 12020 fn cuMemPrefetchAsync_v2(dev_ptr: CUdeviceptr, count: usize, location: CUmemLocation, flags: c_uint, stream: CUstream) per_thread cuMemPrefetchAsync_v2_ptsz;
+                "cuMemPrefetchAsync" @ 8000 [locates] fn cuMemPrefetchAsync(dev_ptr: CUdeviceptr, count: usize, dst_device: CUdevice, stream: CUstream) per_thread cuMemPrefetchAsync_ptsz;
+                "cuMemPrefetchAsync" @ 12020 [locates] fn cuMemPrefetchAsync_v2(dev_ptr: CUdeviceptr, count: usize, location: CUmemLocation, flags: c_uint, stream: CUstream) per_thread cuMemPrefetchAsync_v2_ptsz;
             }
             stream {
                 "cuStreamCreate" @ 2000 [waits locates] fn cuStreamCreate(stream: *mut CUstream, flags: c_uint);
@@ -462,11 +462,11 @@ macro_rules! entry_points {
                 "cuMemSetMemPool" @ 13000 fn cuMemSetMemPool(location: *mut CUmemLocation, kind: CUmemAllocationType, pool: CUmemoryPool);
             }
             module {
-                "cuModuleLoad" @ 2000 fn cuModuleLoad(module: *mut CUmodule, fname: *const c_char);
-                "cuModuleLoadData" @ 2000 fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void);
-                "cuModuleLoadDataEx" @ 2010 fn cuModuleLoadDataEx(module: *mut CUmodule, image: *const c_void, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
-                "cuModuleLoadFatBinary" @ 2000 fn cuModuleLoadFatBinary(module: *mut CUmodule, fat_cubin: *const c_void);
-                "cuModuleUnload" @ 2000 [capture_unsafe] fn cuModuleUnload(hmod: CUmodule);
+                "cuModuleLoad" @ 2000 [locates] fn cuModuleLoad(module: *mut CUmodule, fname: *const c_char);
+                "cuModuleLoadData" @ 2000 [locates] fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void);
+                "cuModuleLoadDataEx" @ 2010 [locates] fn cuModuleLoadDataEx(module: *mut CUmodule, image: *const c_void, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
+                "cuModuleLoadFatBinary" @ 2000 [locates] fn cuModuleLoadFatBinary(module: *mut CUmodule, fat_cubin: *const c_void);
+                "cuModuleUnload" @ 2000 [locates capture_unsafe] fn cuModuleUnload(hmod: CUmodule);
                 "cuModuleGetFunction" @ 2000 fn cuModuleGetFunction(hfunc: *mut CUfunction, hmod: CUmodule, name: *const c_char);
                 "cuModuleGetFunctionCount" @ 12040 fn cuModuleGetFunctionCount(count: *mut c_uint, module: CUmodule);
                 "cuModuleEnumerateFunctions" @ 12040 fn cuModuleEnumerateFunctions(functions: *mut CUfunction, num_functions: c_uint, module: CUmodule);
@@ -476,17 +476,17 @@ macro_rules! entry_points {
             link {
                 "cuLinkCreate" @ 5050 fn cuLinkCreate(num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void, state_out: *mut CUlinkState);
                 "cuLinkCreate" @ 6050 fn cuLinkCreate_v2(num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void, state_out: *mut CUlinkState);
-                "cuLinkAddData" @ 5050 fn cuLinkAddData(state: CUlinkState, kind: CUjitInputType, data: *mut c_void, size: usize, name: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
-                "cuLinkAddData" @ 6050 fn cuLinkAddData_v2(state: CUlinkState, kind: CUjitInputType, data: *mut c_void, size: usize, name: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
-                "cuLinkAddFile" @ 5050 fn cuLinkAddFile(state: CUlinkState, kind: CUjitInputType, path: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
-                "cuLinkAddFile" @ 6050 fn cuLinkAddFile_v2(state: CUlinkState, kind: CUjitInputType, path: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
-                "cuLinkComplete" @ 5050 fn cuLinkComplete(state: CUlinkState, cubin_out: *mut *mut c_void, size_out: *mut usize);
+                "cuLinkAddData" @ 5050 [locates] fn cuLinkAddData(state: CUlinkState, kind: CUjitInputType, data: *mut c_void, size: usize, name: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
+                "cuLinkAddData" @ 6050 [locates] fn cuLinkAddData_v2(state: CUlinkState, kind: CUjitInputType, data: *mut c_void, size: usize, name: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
+                "cuLinkAddFile" @ 5050 [locates] fn cuLinkAddFile(state: CUlinkState, kind: CUjitInputType, path: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
+                "cuLinkAddFile" @ 6050 [locates] fn cuLinkAddFile_v2(state: CUlinkState, kind: CUjitInputType, path: *const c_char, num_options: c_uint, options: *mut CUjit_option, option_values: *mut *mut c_void);
+                "cuLinkComplete" @ 5050 [locates] fn cuLinkComplete(state: CUlinkState, cubin_out: *mut *mut c_void, size_out: *mut usize);
                 "cuLinkDestroy" @ 5050 fn cuLinkDestroy(state: CUlinkState);
             }
             library {
-                "cuLibraryLoadData" @ 12000 fn cuLibraryLoadData(library: *mut CUlibrary, code: *const c_void, jit_options: *mut CUjit_option, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut CUlibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
-                "cuLibraryLoadFromFile" @ 12000 fn cuLibraryLoadFromFile(library: *mut CUlibrary, file_name: *const c_char, jit_options: *mut CUjit_option, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut CUlibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
-                "cuLibraryUnload" @ 12000 fn cuLibraryUnload(library: CUlibrary);
+                "cuLibraryLoadData" @ 12000 [locates] fn cuLibraryLoadData(library: *mut CUlibrary, code: *const c_void, jit_options: *mut CUjit_option, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut CUlibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
+                "cuLibraryLoadFromFile" @ 12000 [locates] fn cuLibraryLoadFromFile(library: *mut CUlibrary, file_name: *const c_char, jit_options: *mut CUjit_option, jit_options_values: *mut *mut c_void, num_jit_options: c_uint, library_options: *mut CUlibraryOption, library_option_values: *mut *mut c_void, num_library_options: c_uint);
+                "cuLibraryUnload" @ 12000 [locates] fn cuLibraryUnload(library: CUlibrary);
                 "cuLibraryGetKernel" @ 12000 fn cuLibraryGetKernel(p_kernel: *mut CUkernel, library: CUlibrary, name: *const c_char);
                 "cuLibraryGetKernelCount" @ 12040 fn cuLibraryGetKernelCount(count: *mut c_uint, lib: CUlibrary);
                 "cuLibraryEnumerateKernels" @ 12040 fn cuLibraryEnumerateKernels(kernels: *mut CUkernel, num_kernels: c_uint, lib: CUlibrary);

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from ctypes import byref, c_size_t, c_uint, c_uint8, c_uint32, c_uint64, c_void_p
 from typing import NamedTuple
 
-from .findings_report import KINDS, clear_findings, findings
+from .findings_report import KINDS, Finding, clear_findings, findings
 from .library import library_path
 
 __all__ = ["CASES", "Case", "run_selftest"]
@@ -383,23 +383,27 @@ def _outcome(driver: _Driver, case: Case) -> str:
     if case.off is not None and os.environ.get(case.off[0]) == case.off[1]:
         return "not searched: " + "=".join(case.off)
     try:
-        wrong, right = (_kinds(driver, case, right) for right in (False, True))
+        wrong, right = (_findings(driver, case, right) for right in (False, True))
     except RuntimeError as error:
         return f"failed: {error}"
-    if case.kind not in wrong:
+    kinds, others = ({finding["kind"] for finding in each} for each in (wrong, right))
+    if case.kind not in kinds:
         return "NOT FOUND"
-    if others := wrong - {case.kind}:
-        return f"found, and also {', '.join(sorted(others))}"
-    return f"found, but the correct program has {', '.join(sorted(right))}" if right else "found"
+    if also := kinds - {case.kind}:
+        return f"found, and also {', '.join(sorted(also))}"
+    if others:
+        return f"found, but the correct program has {', '.join(sorted(others))}"
+    frames = [side["site"]["innermost"] for finding in wrong for side in finding["sides"]]
+    here = all(frame is not None and frame["file"] == __file__ and frame["line"] > 0 for frame in frames)
+    return "found" if here else "found, without its line of Python"
 
 
-def _kinds(driver: _Driver, case: Case, right: bool) -> set[str]:
-    """Return the kinds of findings of one case."""
+def _findings(driver: _Driver, case: Case, right: bool) -> list[Finding]:
+    """Return the findings of one case."""
     driver.begin()
     try:
         case.run(driver, right)
         # Other cases leave their objects to the reset of the context.
-        report = findings(leaks=case.kind == "leak")
-        return {finding["kind"] for finding in report["findings"]}
+        return findings(leaks=case.kind == "leak")["findings"]
     finally:
         driver.end()
