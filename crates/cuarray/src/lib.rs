@@ -36,6 +36,7 @@
 //! | a structured type | [`element!`] | C padding, which other libraries see as unnamed fields |
 //! | `Array`, `Array::uninit`, `PyArray::from_vec` | [`DeviceArray`], [`DeviceArray::empty`], [`DeviceArray::from_host`] | freed when the work on it is done, not when it is dropped |
 //! | `slice!`, `t()`, `broadcast`, `into_shape` | [`Layout::index`], [`Layout::transpose`], [`Layout::broadcast_to`], [`Layout::reshape`] | they change layouts; no element moves |
+//! | `axis_iter`, `rows`, `to_shape` | [`DeviceArray::axis_iter`], [`DeviceArray::rows`], [`DeviceArray::to_shape`] | each part has its own guards; a copy is made on the device |
 //! | `to_owned()`, `assign()` | [`driver::copy`] | contiguous bytes; [`DeviceArray::from_host`] and [`DeviceArray::to_host`] copy whole arrays |
 //! | `mapv`, a loop, `rayon` | [`Context::kernel`], [`Function::launch`](kernel::Function::launch) | a kernel from PTX; arrays go in as guards |
 //! | a thread, `join()` | [`Stream`], [`Event`], [`Stream::synchronize`] | one stream waits for another without the host ([`sync::edge`]) |
@@ -150,6 +151,7 @@ mod tests;
 extern crate self as cuarray;
 
 pub use array::{
+    axis_iter::RemoveAxis,
     device_array::DeviceArray,
     guard::{Acquired, AcquiredMut},
     raw::RawDeviceArray,

@@ -1,4 +1,4 @@
-//! `Display` of arrays: all elements of small arrays, the ends of large ones, after the work on them.
+//! `Display` and `Debug` of arrays: all elements of small arrays, the ends of large ones, after the work on them.
 
 mod driver_fixture;
 
@@ -69,4 +69,19 @@ fn failed_copy_is_shown_as_its_error() {
     let text = reader.to_string();
     assert!(text.starts_with("<cannot acquire the array for reading"), "{text}");
     drop(guard);
+}
+
+#[test]
+fn debug_shows_elements_in_their_debug_format_and_the_interface() {
+    let fixture = Fixture::new();
+    let [stream, _] = streams(&fixture.primary());
+    let array = DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0], [2, 2], &stream).unwrap();
+    let (interface, address) = (format!("{:?}", array.interface()), format!("{:#x}", array.interface().data()));
+    assert_eq!(format!("{array:?}"), format!("DeviceArray([[1.0, 2.0],\n [3.0, 4.0]], {interface})"));
+    assert!(interface.contains(&address), "{interface}");
+    assert!(format!("{:.2?}", array.t()).starts_with("DeviceArray([[1.00, 3.00],\n [2.00, 4.00]], "));
+    let long = DeviceArray::<u8, _>::zeros([5000], &stream).unwrap();
+    assert!(format!("{long:x?}").starts_with("DeviceArray([0, 0, 0, ..., 0, 0, 0], "));
+    let many = DeviceArray::<u8, _>::zeros([3; 10], &stream).unwrap();
+    assert!(format!("{many:?}").starts_with("DeviceArray(<59049 elements of 10 dimensions>, "));
 }

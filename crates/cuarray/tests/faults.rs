@@ -6,8 +6,8 @@
 mod driver_fixture;
 
 use cuarray::{
-    CArray, Context, DeviceArray, Driver, Event, Interface, Ix1, Owner, RawDeviceArray, RawView, Result, Stream,
-    StreamEntry,
+    CArray, Context, DeviceArray, Driver, Event, Interface, Ix1, Owner, RawDeviceArray, RawView, Result,
+    Stream, StreamEntry,
     driver::{
         Allocation, PointerAttributes,
         copy::{copy_device_to_device, copy_device_to_host, copy_host_to_device},
@@ -190,9 +190,14 @@ operations! {
         let array = DeviceArray::<u8, _>::zeros([N], &world.streams[0])?;
         array.record_stream(&world.streams[1], Access::Write)?;
     };
-    "views of an array" ["DeviceArray::broadcast" "DeviceArray::into_dimensionality" "DeviceArray::reshape" "DeviceArray::slice" "DeviceArray::transpose"] |world| {
+    "DeviceArray::to_shape" ["DeviceArray::to_shape"] |world| {
+        let matrix = world.array.reshape([2, 4])?;
+        matrix.t().to_shape([N])?.to_host()?;
+    };
+    "views of an array" ["DeviceArray::axis_iter" "DeviceArray::broadcast" "DeviceArray::into_dimensionality" "DeviceArray::reshape" "DeviceArray::slice" "DeviceArray::transpose"] |world| {
         world.array.reshape([2, 4])?.transpose(None)?.into_dimensionality::<cuarray::Ix2>()?;
         world.array.broadcast([3, N])?;
+        world.array.axis_iter(0)?.last();
         world.array.slice(s![1..3])?.to_host()?;
     };
     "RawDeviceArray" ["RawDeviceArray::from_owner" "RawDeviceArray::acquire" "RawDeviceArray::acquire_mut" "RawDeviceArray::record_stream"

@@ -1,8 +1,9 @@
-//! `Display` of a [`DeviceArray`]: its elements, which are copied to the host; of a large array those at the ends of each dimension.
+//! `Display` and `Debug` of a [`DeviceArray`]: its elements, which are copied to the host; of a large array those at the ends of each
+//! dimension.
 
 use super::device_array::DeviceArray;
 use crate::{Dimension, Element, Index, IxDyn, Result, Slice};
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Debug, Display, Write};
 
 /// The most elements that are copied and shown. An array with more is cut.
 const MOST: usize = 1000;
@@ -27,14 +28,43 @@ const ENDS: [usize; 2] = [3, 1];
 /// ```
 impl<T: Element + Display, D: Dimension> Display for DeviceArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(ends) = ends(self.shape()) else {
-            return write!(f, "<{} elements of {} dimensions>", self.len(), self.ndim());
-        };
-        let mut elements: Vec<T> = Vec::new();
-        match fetch(&DeviceArray::from_checked(self.as_raw().clone()), ends, &mut elements) {
-            Ok(()) => nested(f, self.shape(), ends, &mut elements.iter(), 1),
-            Err(error) => write!(f, "<{error}>"),
-        }
+        contents(self, f, <T as Display>::fmt)
+    }
+}
+
+/// Writes the elements as `Display` does, each in its debug format, and then the interface. The copy waits for the work on the array.
+///
+/// ```
+/// # use cuarray::DeviceArray;
+/// # cuarray::__simulated!(driver, context, stream);
+/// let matrix = DeviceArray::from_host(&[1.0f32, 2.0, 3.0, 4.0], [2, 2], &stream)?;
+/// let text = format!("{matrix:?}");
+/// assert!(text.starts_with("DeviceArray([[1.0, 2.0],\n [3.0, 4.0]], Interface(v3 '<f4' (2, 2) at 0x"), "{text}");
+/// # Ok::<(), cuarray::Error>(())
+/// ```
+impl<T: Element + Debug, D: Dimension> Debug for DeviceArray<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DeviceArray(")?;
+        contents(self, f, <T as Debug>::fmt)?;
+        write!(f, ", {:?})", self.as_raw().private_interface())
+    }
+}
+
+/// Writes one element.
+type Show<T> = fn(&T, &mut fmt::Formatter<'_>) -> fmt::Result;
+
+fn contents<T: Element, D: Dimension>(
+    array: &DeviceArray<T, D>,
+    f: &mut fmt::Formatter<'_>,
+    show: Show<T>,
+) -> fmt::Result {
+    let Some(ends) = ends(array.shape()) else {
+        return write!(f, "<{} elements of {} dimensions>", array.len(), array.ndim());
+    };
+    let mut elements: Vec<T> = Vec::new();
+    match fetch(&DeviceArray::from_checked(array.as_raw().clone()), ends, &mut elements) {
+        Ok(()) => nested(f, array.shape(), ends, &mut elements.iter().map(|element| (element, show)), 1),
+        Err(error) => write!(f, "<{error}>"),
     }
 }
 
@@ -77,15 +107,15 @@ fn fetch<T: Element>(array: &DeviceArray<T, IxDyn>, ends: usize, into: &mut Vec<
 }
 
 /// Writes the elements of one dimension, and of those within it. `depth` counts the open brackets.
-fn nested<'e, T: Display + 'e>(
+fn nested<'e, T: 'e>(
     f: &mut fmt::Formatter<'_>,
     shape: &[usize],
     ends: usize,
-    elements: &mut impl Iterator<Item = &'e T>,
+    elements: &mut impl Iterator<Item = (&'e T, Show<T>)>,
     depth: usize,
 ) -> fmt::Result {
     let Some((&length, inner)) = shape.split_first() else {
-        return elements.next().map_or(Ok(()), |element| element.fmt(f));
+        return elements.next().map_or(Ok(()), |(element, show)| show(element, f));
     };
     let is_cut = is_cut(length, ends);
     // Without elements, the inner brackets would show lengths of 0 only.

@@ -14,7 +14,7 @@ use crate::{
     protocol::typestr::Kind,
     sync::{self, Access, Memory},
 };
-use std::{fmt, marker::PhantomData, slice, sync::Arc};
+use std::{marker::PhantomData, slice, sync::Arc};
 
 /// An array of `T` in device memory, with the number of dimensions `D`.
 ///
@@ -156,19 +156,16 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     where
         T: Element,
     {
-        let legacy;
-        let stream = match self.home_stream() {
-            Some(home) => home,
-            None => {
-                legacy = Stream::legacy_default(self.raw.context());
-                &legacy
-            }
-        };
-        self.acquire(stream)?.copy_to_host()
+        self.acquire(&self.work_stream())?.copy_to_host()
     }
 }
 
 impl<T, D: Dimension> DeviceArray<T, D> {
+    /// The home stream, or the legacy default stream of the memory's context.
+    pub(super) fn work_stream(&self) -> Stream {
+        self.home_stream().cloned().unwrap_or_else(|| Stream::legacy_default(self.raw.context()))
+    }
+
     /// An array whose element type and number of dimensions have been checked.
     pub(super) fn from_checked(raw: RawDeviceArray) -> DeviceArray<T, D> {
         DeviceArray { raw, kind: PhantomData }
@@ -302,7 +299,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     ///
     /// # Errors
     /// [`Error::is_invalid_argument`]: the shape has another number of elements. [`Error::is_unsupported`]: no strides describe the elements under
-    /// that shape without a copy.
+    /// that shape without a copy, see [`to_shape`](Self::to_shape).
     pub fn reshape<S: IntoShape>(&self, shape: S) -> Result<DeviceArray<T, S::Dim>> {
         let lengths: Vec<isize> = shape.lengths().iter().map(|&length| length as isize).collect();
         self.raw.reshape(&lengths).map(DeviceArray::from_checked)
@@ -339,12 +336,6 @@ impl<T, D: Dimension> DeviceArray<T, D> {
 impl<T, D: Dimension> Clone for DeviceArray<T, D> {
     fn clone(&self) -> Self {
         DeviceArray::from_checked(self.raw.clone())
-    }
-}
-
-impl<T, D: Dimension> fmt::Debug for DeviceArray<T, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DeviceArray({:?})", self.raw.private_interface())
     }
 }
 

@@ -5,11 +5,11 @@
 //! [`driver::copy`](crate::driver::copy).
 
 use crate::{
-    DevicePtr, Element, Error, Interface, Layout, Result,
+    Element, Error, Interface, Layout, Result,
     copy::strided_copy::CopyPlan,
     driver::{
-        Context, Stream,
-        copy::{Copy3d, CopyAddress, copy_3d, copy_device_to_host, copy_host_to_device},
+        Stream,
+        copy::{CopyAddress, copy_planned},
     },
     protocol::padding::Initialized,
     sync,
@@ -26,7 +26,7 @@ pub(crate) fn fetch<T: Element>(interface: &Interface, stream: &Stream) -> Resul
     if let Some(plan) = CopyPlan::new(&in_c_order(layout)?, layout)? {
         // SAFETY: the vector has room for all elements in C order, and is not read before the stream is done; the guard orders the
         // access to the device memory.
-        unsafe { execute(&plan, host, interface, Direction::ToHost, stream) }?;
+        unsafe { execute(&plan, CopyAddress::Host(host), CopyAddress::Device(interface.data()), stream) }?;
     }
     // SAFETY: the plan writes all bytes of each element, and any bytes are a valid `T`.
     unsafe { elements.set_len(layout.len()) };
@@ -63,7 +63,7 @@ pub(crate) fn send<T: Element>(interface: &Interface, stream: &Stream, elements:
         let host = elements.as_ptr().cast_mut();
         // SAFETY: the slice or its copy has all elements in C order, is only read, and lives until the stream is done; the guard orders the
         // access to the device memory.
-        unsafe { execute(&plan, host, interface, Direction::ToDevice, stream) }?;
+        unsafe { execute(&plan, CopyAddress::Device(interface.data()), CopyAddress::Host(host), stream) }?;
     }
     Ok(())
 }
@@ -72,55 +72,15 @@ fn in_c_order(layout: &Layout) -> Result<Layout> {
     Layout::c_contiguous(layout.shape(), layout.itemsize())
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    ToHost,
-    ToDevice,
-}
-
 /// # Safety
-/// The plan is between the interface's layout and the memory at `host`, which is valid for it until this function returns. The array
-/// is live, and its use is ordered in the stream.
-unsafe fn execute(
-    plan: &CopyPlan,
-    host: *mut u8,
-    interface: &Interface,
-    direction: Direction,
-    stream: &Stream,
-) -> Result<()> {
+/// Both addresses are the data pointers of the plan's layouts. The host memory is valid for it until this function returns. The array is
+/// live, and its use is ordered in the stream.
+unsafe fn execute(plan: &CopyPlan, dst: CopyAddress, src: CopyAddress, stream: &Stream) -> Result<()> {
     sync::may_wait(stream)?;
     let context = stream.work_context()?;
-    let copied = plan.starts().try_for_each(|(dst, src)| {
-        let (on_host, on_device) = if direction == Direction::ToHost { (dst, src) } else { (src, dst) };
-        let (host, device) = (host.wrapping_offset(on_host), interface.data().wrapping_add_signed(on_device as i64));
-        // SAFETY: this function's contract; a plan stays within both layouts.
-        unsafe { copy_one(&context, plan, host, device, direction, stream) }
-    });
+    // SAFETY: this function's contract.
+    let copied = unsafe { copy_planned(&context, plan, dst, src, Some(stream)) };
     // Waits also after an error: copies of earlier boxes may still access the host memory.
     let done = sync::synchronize(stream);
     copied.and(done)
-}
-
-/// # Safety
-/// As [`execute`], for one box.
-unsafe fn copy_one(
-    context: &Context,
-    plan: &CopyPlan,
-    host: *mut u8,
-    device: DevicePtr,
-    direction: Direction,
-    stream: &Stream,
-) -> Result<()> {
-    match (plan.is_runs(), direction) {
-        // SAFETY: this function's contract, here and below.
-        (true, Direction::ToHost) => unsafe { copy_device_to_host(context, host, device, plan.width, Some(stream)) },
-        // SAFETY: this function's contract.
-        (true, Direction::ToDevice) => unsafe { copy_host_to_device(context, device, host, plan.width, Some(stream)) },
-        (false, direction) => {
-            let (host, device) = (CopyAddress::Host(host), CopyAddress::Device(device));
-            let (dst, src) = if direction == Direction::ToHost { (host, device) } else { (device, host) };
-            // SAFETY: this function's contract.
-            unsafe { copy_3d(context, &Copy3d::of(plan, dst, src), Some(stream)) }
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! Arrays: owned arrays, views of other libraries' memory, and the guards that give access to addresses.
 
 mod aliasing;
+pub(crate) mod axis_iter;
 mod contents;
 pub(crate) mod device_array;
 pub(crate) mod guard;
@@ -14,4 +15,5 @@ mod registry;
 mod registry_list;
 #[cfg(all(test, loom))]
 mod registry_model;
+mod to_shape;
 pub(crate) mod view;

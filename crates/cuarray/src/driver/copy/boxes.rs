@@ -103,8 +103,8 @@ unsafe fn copy_box(
             for _ in 0..depth {
                 // SAFETY: this function's contract, for the rows of one slice of the box.
                 unsafe { copy_box(context, src_context, &Copy3d { src, dst, ..slice }, stream) }?;
-                src.address = src.address.after(src.slice_pitch);
-                dst.address = dst.address.after(dst.slice_pitch);
+                src.address = src.address.at(src.slice_pitch as isize);
+                dst.address = dst.address.at(dst.slice_pitch as isize);
             }
             return Ok(());
         }
@@ -228,10 +228,11 @@ impl CopySide {
 }
 
 impl CopyAddress {
-    fn after(self, bytes: usize) -> CopyAddress {
+    /// The address at a distance in bytes.
+    pub(super) fn at(self, offset: isize) -> CopyAddress {
         match self {
-            CopyAddress::Host(address) => CopyAddress::Host(address.wrapping_add(bytes)),
-            CopyAddress::Device(address) => CopyAddress::Device(address.wrapping_add(bytes as u64)),
+            CopyAddress::Host(address) => CopyAddress::Host(address.wrapping_offset(offset)),
+            CopyAddress::Device(address) => CopyAddress::Device(address.wrapping_add_signed(offset as i64)),
         }
     }
 

@@ -28,10 +28,14 @@
 //! [which copies wait](https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html).
 
 mod boxes;
+mod planned;
 
 #[cfg(test)]
 pub(crate) use boxes::CopySide;
 pub(crate) use boxes::{Copy3d, CopyAddress, copy_3d, copy_3d_peer};
+pub(crate) use planned::copy_planned;
+#[cfg(feature = "python")]
+pub(crate) use planned::copy_run;
 
 use super::{Context, Stream, call};
 use crate::{DevicePtr, Result};

@@ -6,10 +6,7 @@ use crate::{
     copy::strided_copy::CopyPlan,
     driver::{
         Context, Stream,
-        copy::{
-            Copy3d, CopyAddress, copy_3d, copy_3d_peer, copy_device_to_device, copy_device_to_host,
-            copy_host_to_device, copy_peer,
-        },
+        copy::{Copy3d, CopyAddress, copy_3d, copy_3d_peer, copy_peer, copy_run},
     },
 };
 
@@ -46,7 +43,7 @@ pub(in crate::python) unsafe fn copy(
                     copy_peer((to, dst.address()), (from, src.address()), plan.width, stream)?
                 },
                 // SAFETY: the plan stays within both layouts, by the caller's contract; each context belongs to its side.
-                None => unsafe { copy_run(context, dst, src, plan.width, stream)? },
+                None => unsafe { copy_run(context, dst.memory(), src.memory(), plan.width, stream)? },
             }
         } else {
             let copy = Copy3d::of(plan, dst.memory(), src.memory());
@@ -89,25 +86,5 @@ impl Side {
             Side::Host(address) => CopyAddress::Host(std::ptr::with_exposed_provenance_mut(address as usize)),
             Side::Device(reached) => CopyAddress::Device(reached.address),
         }
-    }
-}
-
-/// Copies `len` bytes.
-///
-/// # Safety
-/// As [`copy`], for `len` bytes at both addresses.
-unsafe fn copy_run(context: &Context, dst: Side, src: Side, len: usize, stream: Option<&Stream>) -> Result<()> {
-    let host = |address: u64| std::ptr::with_exposed_provenance_mut::<u8>(address as usize);
-    match (dst, src) {
-        // SAFETY: this function's contract, here and in the two arms below.
-        (Side::Device(dst), Side::Host(src)) => unsafe {
-            copy_host_to_device(context, dst.address, host(src), len, stream)
-        },
-        // SAFETY: this function's contract.
-        (Side::Host(dst), src) => unsafe { copy_device_to_host(context, host(dst), src.address(), len, stream) },
-        // SAFETY: this function's contract.
-        (Side::Device(dst), Side::Device(src)) => unsafe {
-            copy_device_to_device(context, dst.address, src.address, len, stream)
-        },
     }
 }
