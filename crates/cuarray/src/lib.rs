@@ -38,6 +38,7 @@
 //! | `slice!`, `t()`, `broadcast`, `into_shape` | [`Layout::index`], [`Layout::transpose`], [`Layout::broadcast_to`], [`Layout::reshape`] | they change layouts; no element moves |
 //! | `axis_iter`, `rows`, `to_shape` | [`DeviceArray::axis_iter`], [`DeviceArray::rows`], [`DeviceArray::to_shape`] | each part has its own guards; a copy is made on the device |
 //! | `to_owned()`, `assign()` | [`driver::copy`] | contiguous bytes; [`DeviceArray::from_host`] and [`DeviceArray::to_host`] copy whole arrays |
+//! | a buffer for input and output | [`PinnedArray`] | lent to a copy, and returned after it: [`PinnedCopy`] |
 //! | `mapv`, a loop, `rayon` | [`Context::kernel`], [`Function::launch`](kernel::Function::launch) | a kernel from PTX; arrays go in as guards |
 //! | a thread, `join()` | [`Stream`], [`Event`], [`Stream::synchronize`] | one stream waits for another without the host ([`sync::edge`]) |
 //! | the base object of an array | [`Owner`], [`RawDeviceArray::from_owner`] | any object that keeps the memory alive |
@@ -154,6 +155,7 @@ pub use array::{
     axis_iter::RemoveAxis,
     device_array::DeviceArray,
     guard::{Acquired, AcquiredMut},
+    pinned::{PinnedArray, PinnedCopy},
     raw::RawDeviceArray,
     view::{RawView, TypedView},
 };

@@ -6,7 +6,7 @@
 mod driver_fixture;
 
 use cuarray::{
-    CArray, Context, DeviceArray, Driver, Event, Interface, Ix1, Owner, RawDeviceArray, RawView, Result,
+    CArray, Context, DeviceArray, Driver, Event, Interface, Ix1, Owner, PinnedArray, RawDeviceArray, RawView, Result,
     Stream, StreamEntry,
     driver::{
         Allocation, PointerAttributes,
@@ -171,6 +171,15 @@ operations! {
         guard.copy_from_host(&[1; N])?;
         guard.copy_to_host()?;
         guard.release()?;
+    };
+    "PinnedArray" ["PinnedArray::from_slice" "PinnedArray::zeros" "PinnedCopy::is_done" "PinnedCopy::wait" "Acquired::copy_to_pinned"
+                   "AcquiredMut::copy_from_pinned" "AcquiredMut::copy_to_pinned"] |world| {
+        let World { array, streams, context, .. } = world;
+        let host = PinnedArray::from_slice(&[1; N], context)?;
+        let sent = array.with_mut(&streams[1], |guard| guard.copy_from_pinned(host))?;
+        sent.is_done()?;
+        let target = sent.wait()?;
+        array.with(&streams[0], |guard| guard.copy_to_pinned(target))?.wait()?;
     };
     "a dropped guard" ["DeviceArray::acquire_mut"] |world| {
         let World { array, streams, .. } = world;

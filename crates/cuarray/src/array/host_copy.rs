@@ -1,8 +1,7 @@
 //! Copies between an array and a slice on the host, in the stream of a guard: the driver executes a [`CopyPlan`].
 //!
 //! The host waits for each copy: the slice is borrowed, and the driver may access it until the stream is done. So these copies suit
-//! tests, small tables and one-time work. To overlap copies with other work, use pinned memory and
-//! [`driver::copy`](crate::driver::copy).
+//! tests, small tables and one-time work. Copies with a [`PinnedArray`](crate::PinnedArray) overlap with other work.
 
 use crate::{
     Element, Error, Interface, Layout, Result,

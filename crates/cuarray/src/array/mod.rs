@@ -7,6 +7,7 @@ pub(crate) mod device_array;
 pub(crate) mod guard;
 pub(crate) mod held;
 mod host_copy;
+pub(crate) mod pinned;
 pub(crate) mod raw;
 mod raw_views;
 mod regions;

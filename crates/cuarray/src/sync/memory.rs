@@ -12,16 +12,14 @@
 //! Driver API: [`cuMemFree`, `cuMemFreeHost`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 
 use super::{
-    Access, Mark, Pending,
-    release::{Deferred, Resource},
+    Access, Mark, Pending, capture,
+    release::{Deferred, Resource, wait_for_context},
 };
 use crate::{
     Result,
-    driver::{Allocation, CUresult, Context, Stream},
+    driver::{Allocation, CUresult, Context, Stream, never_release},
 };
 use std::sync::Arc;
-#[cfg(feature = "python")]
-use {super::release::wait_for_context, crate::driver::never_release};
 
 /// An [`Allocation`] and the work that is pending on it. A drop frees it after that work, without a wait.
 #[derive(Debug)]
@@ -61,14 +59,37 @@ impl Memory {
         if allocation.stream().is_some() {
             return allocation.free();
         }
-        let memory = Deferred::new(allocation);
+        let memory = Memory(Deferred::new(allocation));
         let Some(stream) = stream else { return Ok(()) };
-        memory.used_in(stream).inspect_err(|_| {
-            // Without a record of its work, the memory can only be freed after a wait.
-            if super::synchronize(stream).is_err() && !wait_for_context(memory.resource().context()) {
-                never_release(Box::new(memory));
+        memory.0.used_in(stream).inspect_err(|_| memory.free_without_record(stream))
+    }
+
+    /// Enqueues `work`, which uses the memory in `stream`, and records its end in [`Memory::pending`]. After an error the memory is freed
+    /// after the work.
+    ///
+    /// # Errors
+    /// Unsupported: the stream captures a graph, which would use the memory at each launch. Those of `work`, and of the driver.
+    pub(crate) fn used_by(self, stream: &Stream, work: impl FnOnce() -> Result<()>) -> Result<Memory> {
+        let end = Mark::new(stream);
+        if end.capture()?.is_some() {
+            return Err(capture::cannot_wait(stream));
+        }
+        let done = work();
+        match self.pending().remember(&end, Access::Write) {
+            Ok(()) => done.map(|()| self),
+            Err(error) => {
+                self.free_without_record(stream);
+                done.and(Err(error))
             }
-        })
+        }
+    }
+
+    /// Frees memory after a wait, because no event records its work.
+    #[cold]
+    fn free_without_record(self, stream: &Stream) {
+        if super::synchronize(stream).is_err() && !wait_for_context(self.allocation().context()) {
+            never_release(Box::new(self));
+        }
     }
 
     /// The allocation.

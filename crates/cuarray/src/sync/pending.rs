@@ -329,7 +329,7 @@ impl Pending {
     }
 
     /// Whether all pending work is done, apart from that of home streams. Never waits.
-    pub(super) fn is_done(&self) -> Result<bool> {
+    pub(crate) fn is_done(&self) -> Result<bool> {
         let mut work = self.lock();
         work.forget_done();
         Ok(work.entries.iter().all(|entry| entry.capture.is_some()) && work.exported_and_busy()?.is_none())

@@ -25,7 +25,7 @@ pub(crate) use core::{read_only, sealed};
 
 use super::host_copy::{fetch, send};
 use crate::{
-    Dimension, Element, Error, Interface, IxDyn, Layout, Result, Strides,
+    Dimension, Element, Error, Interface, IxDyn, Layout, PinnedArray, PinnedCopy, Result, Strides,
     driver::Stream,
     protocol::{interface::DevicePtr, layout::Tuple},
 };
@@ -186,6 +186,20 @@ macro_rules! guard {
                 let (interface, stream) = (self.interface(), self.stream());
                 self.core.enqueue(|| fetch(interface, stream))
             }
+
+            /// Enqueues a copy of the elements to the host in C order, in the guard's stream. The host does not wait: the result returns the
+            /// pinned array after the copy. Release the guard at any time after this call.
+            ///
+            /// # Errors
+            /// [`Error::is_invalid_argument`]: the pinned array has another length, or is of another driver. As
+            /// [`copy_to_host`](Self::copy_to_host). An error drops the pinned array.
+            ///
+            /// Driver API: [`cuMemcpyDtoHAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+            pub fn copy_to_pinned(&self, to: PinnedArray<T>) -> Result<PinnedCopy<T>> {
+                let (interface, stream) = (self.interface(), self.stream());
+                // SAFETY: the guard orders reads in its stream.
+                self.core.enqueue(|| unsafe { to.fetched(interface, stream) })
+            }
         }
 
         impl<T, D: Dimension, S: Scope> fmt::Debug for $name<'_, T, D, S> {
@@ -226,6 +240,20 @@ impl<T: Element, D: Dimension, S: Scope> AcquiredMut<'_, T, D, S> {
     pub fn copy_from_host(&mut self, elements: &[T]) -> Result<()> {
         let (interface, stream) = (self.interface(), self.stream());
         self.core.enqueue(|| send(interface, stream, elements))
+    }
+
+    /// Enqueues a copy of elements in C order from the host, in the guard's stream. The host does not wait: the result returns the
+    /// pinned array after the copy. Release the guard at any time after this call.
+    ///
+    /// # Errors
+    /// As [`copy_from_host`](Self::copy_from_host). [`Error::is_invalid_argument`]: the pinned array is of another driver. An error drops
+    /// the pinned array.
+    ///
+    /// Driver API: [`cuMemcpyHtoDAsync`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
+    pub fn copy_from_pinned(&mut self, elements: PinnedArray<T>) -> Result<PinnedCopy<T>> {
+        let (interface, stream) = (self.interface(), self.stream());
+        // SAFETY: the guard orders writes in its stream.
+        self.core.enqueue(|| unsafe { elements.sent(interface, stream) })
     }
 }
 
