@@ -188,13 +188,16 @@ pub mod c_interface {
     pub use crate::exchange::c_interface::{Described, RawCArray};
 }
 
-/// Support for the expansions of [`element!`] and [`s!`]. No part of the public interface.
+/// Support for the expansions of [`element!`], [`kernel!`] and [`s!`]. No part of the public interface.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::protocol::{
-        element::{Member, field},
-        layout::slice::stepped,
-        padding::{Place, clear as clear_padding, exists as padding_exists},
+    pub use crate::{
+        kernel::signature::{Parameter, Stated, check_signature},
+        protocol::{
+            element::{Member, field},
+            layout::slice::stepped,
+            padding::{Place, clear as clear_padding, exists as padding_exists},
+        },
     };
 
     /// Private functions, for the fuzz targets of the repository.

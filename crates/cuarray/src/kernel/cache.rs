@@ -99,7 +99,7 @@ impl Context {
     pub fn kernel(&self, ptx: impl Into<Cow<'static, str>>, name: &str) -> Result<Function> {
         let ptx = ptx.into();
         let (Some(id), Some(cache)) = (self.id()?, self.data::<KernelCache>()) else {
-            return Module::load_ptx(self, ptx.as_bytes())?.function(name);
+            return alone(self, &ptx, name);
         };
         let known =
             lock(&cache.0).iter().find(|entry| entry.is_of(id, &ptx)).map(|entry| (entry.module, entry.kernel(name)));
@@ -108,11 +108,18 @@ impl Context {
             // The whole call runs detached from the interpreter: it holds the lock while the driver compiles.
             _ => match interpreter::detached(|| cache.load(self, id, ptx, name))? {
                 Ok(loaded) => loaded,
-                Err(ptx) => return Module::load_ptx(self, ptx.as_bytes())?.function(name),
+                Err(ptx) => return alone(self, &ptx, name),
             },
         };
         Ok(Function::new(Module::kept_with_context(self, module), kernel))
     }
+}
+
+/// A kernel of a module that no cache keeps.
+fn alone(context: &Context, ptx: &str, name: &str) -> Result<Function> {
+    let module = Module::load_ptx(context, ptx)?;
+    let kernel = module.kernel(name, Some(ptx))?;
+    Ok(Function::new(module, Arc::new(kernel)))
 }
 
 impl KernelCache {
@@ -136,7 +143,7 @@ impl KernelCache {
         if let Some(kernel) = entry.kernel(name) {
             return Ok(Ok((entry.module, kernel)));
         }
-        let kernel = Arc::new(Module::kept_with_context(context, entry.module).kernel(name)?);
+        let kernel = Arc::new(Module::kept_with_context(context, entry.module).kernel(name, Some(&entry.ptx))?);
         entry.kernels.push(kernel.clone());
         Ok(Ok((entry.module, kernel)))
     }

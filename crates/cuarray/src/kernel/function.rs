@@ -1,6 +1,6 @@
 //! [`Function`]: a kernel of a module, with the limits of its launches.
 
-use super::Module;
+use super::{Module, ptx};
 use crate::{
     Result,
     driver::{Driver, call},
@@ -43,21 +43,24 @@ pub(super) struct Kernel {
     name: Box<str>,
     /// The size of each parameter in bytes, if the driver reports it.
     parameters: Option<SmallVec<[usize; 8]>>,
+    /// The parameters as the PTX states them, if the kernel came from PTX that was at hand.
+    stated: Option<Vec<ptx::Parameter>>,
     max_threads_per_block: u32,
     max_dynamic_shared: AtomicU32,
 }
 
 impl Kernel {
-    /// Asks the driver for the kernel's properties.
+    /// Asks the driver for the kernel's properties. `text` is the PTX of the module, if it is known.
     ///
     /// # Safety
     /// The kernel's module is loaded, and its context is current.
-    pub(super) unsafe fn new(driver: &Driver, raw: CUfunction, name: &str) -> Result<Kernel> {
+    pub(super) unsafe fn new(driver: &Driver, raw: CUfunction, name: &str, text: Option<&str>) -> Result<Kernel> {
         // SAFETY: this function's contract, here and below.
         let attribute = |attribute| unsafe { Kernel::attribute(driver, raw, attribute) };
         Ok(Kernel {
             raw,
             name: name.into(),
+            stated: text.and_then(|text| ptx::parameters(text, name)),
             max_threads_per_block: attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             max_dynamic_shared: AtomicU32::new(attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?),
             // SAFETY: this function's contract.
@@ -123,6 +126,11 @@ impl Function {
     /// Driver API: [`cuFuncGetParamInfo`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html).
     pub(crate) fn parameters(&self) -> Option<&[usize]> {
         self.kernel.parameters.as_deref()
+    }
+
+    /// The parameters that the PTX states, if the kernel came from [`Context::kernel`](crate::Context::kernel).
+    pub(super) fn stated_parameters(&self) -> Option<&[ptx::Parameter]> {
+        self.kernel.stated.as_deref()
     }
 
     /// The maximum number of threads in a block. It is below the device's limit if the kernel needs many registers.

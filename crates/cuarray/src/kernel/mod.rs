@@ -1,13 +1,19 @@
 //! Modules, their kernels, and launches with guards as arguments.
 
+mod arguments;
 mod cache;
+mod config;
 mod function;
-pub(crate) mod launch;
+mod launch;
 mod module;
+mod ptx;
+pub(crate) mod signature;
 
+pub use arguments::{Argument, Arguments, InPlace};
+pub use config::LaunchConfig;
 pub use function::Function;
-pub use launch::{Argument, Arguments, InPlace, LaunchConfig};
 pub use module::Module;
+pub use signature::{ArgumentFor, Read, Write};
 
 const _: () = {
     const fn shareable<T: Send + Sync + 'static>() {}

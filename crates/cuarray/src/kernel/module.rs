@@ -140,10 +140,11 @@ impl Module {
     ///
     /// Driver API: [`cuModuleGetFunction`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html).
     pub fn function(&self, name: &str) -> Result<Function> {
-        Ok(Function::new(self.clone(), Arc::new(self.kernel(name)?)))
+        Ok(Function::new(self.clone(), Arc::new(self.kernel(name, None)?)))
     }
 
-    pub(super) fn kernel(&self, name: &str) -> Result<Kernel> {
+    /// The kernel with a name. `text` is the PTX of the module, if it is known.
+    pub(super) fn kernel(&self, name: &str, text: Option<&str>) -> Result<Kernel> {
         let symbol = CString::new(name)
             .map_err(|_| Error::argument(format!("a kernel's name cannot contain a nul byte: {name:?}")))?;
         let _current = self.context().push()?;
@@ -153,7 +154,7 @@ impl Module {
             unsafe { call!(self.context().driver(), cuModuleGetFunction(&mut raw, self.handle(), symbol.as_ptr())) };
         match found {
             // SAFETY: the module is alive by this type's invariant, and its context is current.
-            Ok(()) => unsafe { Kernel::new(self.context().driver(), raw, name) },
+            Ok(()) => unsafe { Kernel::new(self.context().driver(), raw, name, text) },
             Err(error) if error.driver_code() == Some(CUresult::CUDA_ERROR_NOT_FOUND) => {
                 Err(error.with_log(match self.function_names() {
                     Ok(names) => format!("the module has no kernel {name:?}; it has {}", names.join(", ")),
