@@ -117,6 +117,7 @@ impl Sum {
                     sum.has_objects |= inner.has_objects;
                     inner.bytes
                 }
+                _ => return None,
             };
             // A size beyond 64 bits is refused even if a length of 0 follows.
             let elements = field.shape.iter().try_fold(1usize, |elements, &length| elements.checked_mul(length))?;

@@ -15,6 +15,7 @@ use crate::{Error, Result};
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct LaunchConfig {
     /// Number of blocks in x, y and z.
     pub grid: [u32; 3],

@@ -83,7 +83,9 @@ macro_rules! kernel {
         $($attribute)*
         #[allow(non_camel_case_types)]
         #[derive(Clone, Debug)]
-        $visibility struct $kernel($crate::kernel::Function);
+        $visibility struct $kernel {
+            function: $crate::kernel::Function,
+        }
 
         #[allow(dead_code)]
         impl $kernel {
@@ -107,7 +109,7 @@ macro_rules! kernel {
                     &function,
                     &[$($crate::__private::Stated::of::<$type>(stringify!($name), $text)),*],
                 )?;
-                Ok($kernel(function))
+                Ok($kernel { function })
             }
 
             /// Enqueues the kernel in `stream`. The host does not wait.
@@ -125,7 +127,7 @@ macro_rules! kernel {
                 $($name: impl $crate::kernel::ArgumentFor<$type>),*
             ) -> $crate::Result<()> {
                 // SAFETY: this function's contract.
-                unsafe { self.0.launch(stream, config, ($crate::kernel!(@nested $($name)*),)) }
+                unsafe { self.function.launch(stream, config, ($crate::kernel!(@nested $($name)*),)) }
             }
         }
     };

@@ -22,6 +22,7 @@ use std::{borrow::Cow, collections::HashSet, fmt, sync::Arc};
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FieldType {
     /// One value, or void.
     TypeStr(TypeStr),

@@ -21,6 +21,7 @@ use std::{fmt, num::NonZeroUsize};
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum StreamEntry {
     /// Absent or `None`: nothing to wait for.
     #[default]

@@ -79,6 +79,7 @@ use std::{
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Access {
     /// Reads. Ordered after earlier writes, and before later ones.
     Read,

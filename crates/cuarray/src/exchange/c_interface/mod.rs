@@ -32,11 +32,13 @@ use std::{fmt, num::NonZeroUsize, ptr::NonNull, sync::Arc};
 /// use cuarray::{Interface, Layout, TypeStr, c_interface::Described};
 ///
 /// let interface = Interface::new(0x7f00_0000_0000, TypeStr::of::<f32>(), Layout::c_contiguous(&[3], 4)?)?;
-/// let described = Described { device: Some(0), ..interface.into() };
+/// let mut described = Described::from(interface);
+/// described.device = Some(0);
 /// assert_eq!((described.device, described.event), (Some(0), None));
 /// # Ok::<(), cuarray::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Described {
     /// The entries of the dictionary.
     pub interface: Interface,
