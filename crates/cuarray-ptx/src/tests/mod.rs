@@ -169,18 +169,21 @@ impl Run<'_> {
             other
         };
         again(Way::Unrecorded, 8);
+        // Blocks that race on several cores decide by their order which bytes are read first.
+        let alone = (!outcome.races.is_empty()).then(|| again(Way::Recorded, 1));
+        let Outcome { touched, before_wait, undefined, .. } = alone.as_ref().unwrap_or(&outcome);
         let lanes = again(Way::LaneByLane, 1);
         assert_eq!((&lanes.races, &lanes.misuses), (&outcome.races, &outcome.misuses), "lane by lane");
-        assert_eq!((&lanes.touched, &lanes.before_wait), (&outcome.touched, &outcome.before_wait), "lane by lane");
-        assert_eq!(lanes.undefined, outcome.undefined, "lane by lane");
+        assert_eq!((&lanes.touched, &lanes.before_wait), (touched, before_wait), "lane by lane");
+        assert_eq!(&lanes.undefined, undefined, "lane by lane");
         // Without optimization, a long launch would take minutes.
         if outcome.instructions > 1 << 24 {
             return outcome;
         }
         let followed = again(Way::Followed, 1);
         assert_eq!((&followed.races, &followed.misuses), (&outcome.races, &outcome.misuses), "followed");
-        assert_eq!((&followed.touched, &followed.before_wait), (&outcome.touched, &outcome.before_wait), "followed");
-        assert_eq!(followed.undefined, outcome.undefined, "followed");
+        assert_eq!((&followed.touched, &followed.before_wait), (touched, before_wait), "followed");
+        assert_eq!(&followed.undefined, undefined, "followed");
         outcome
     }
 
