@@ -33,6 +33,16 @@ def test_cuarray_passes_every_check(driver_kind: str, capsys: pytest.CaptureFixt
     assert "![CUDA Array Interface" in badge.read_text()
 
 
+def test_driver_of_the_launcher_is_the_simulated_one(tmp_path: Path) -> None:
+    pytest.importorskip("cuarray_sim")
+    report = tmp_path / "report.json"
+    command = ["-m", "cuarray_sim", "-m", "cuarray", "check", "cuarray", "--only", "P1.*", "--json", str(report)]
+    environment = {name: value for name, value in os.environ.items() if name != "CUARRAY_DRIVER"}
+    subprocess.run([sys.executable, *command], env=environment, check=True, capture_output=True, timeout=300)
+    (library,) = json.loads(report.read_text())["libraries"]
+    assert library["driver"] == "simulated"
+
+
 def test_failed_must_sets_exit_status_1(
     driver_kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,9 +26,11 @@ DRIVERS: tuple[Driver, ...] = ("auto", "system", "simulated")
 
 #: The time that the import of an adapter may take.
 _IMPORT_SECONDS = 120.0
+# The count loads the driver. Only then is it known which one that is.
 _PROBE = """
 from cuarray.check.driver import device_count, is_simulated
-print("simulated" if is_simulated() else "system" if device_count() else "none")
+devices = device_count()
+print("simulated" if is_simulated() else "system" if devices else "none")
 """
 
 
