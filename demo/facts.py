@@ -32,8 +32,10 @@ def values_agree(route, case):
 
 
 def writes_are_seen(route, case):
-    """Each side reads the other's writes."""
+    """Each side reads the other's writes, and no byte between the elements changes."""
     made = route.producer.make(case)
+    gaps = _gaps(made, fill=True)
+    made.write(case.values())
     imported = route.take(made)
     # Read before the write, so that a side with its own copy fails.
     _equal("the consumer reads at first", imported.read(), case.values())
@@ -41,6 +43,19 @@ def writes_are_seen(route, case):
     _equal("the producer reads, after the consumer has written,", made.read(), case.values(1))
     made.write(case.values(2))
     _equal("the consumer reads, after the producer has written,", imported.read(), case.values(2))
+    assert _gaps(made) == gaps, "a write changed bytes between the elements"
+
+
+def _gaps(made, fill=False):
+    """Return the bytes of an array's extent with zeros in place of its elements; first fill the extent on request."""
+    size, shape, strides = made.case.numpy_type.itemsize, made.case.shape, made.case.strides
+    first, end = parts.extent(shape, strides, size)
+    if fill:
+        parts.write_bytes(made.address + first, parts.pattern(end - first, 3))
+    span = bytearray(parts.bytes_at(made.address + first, end - first))
+    for offset in parts.offsets(shape, strides):
+        span[offset - first : offset - first + size] = bytes(size)
+    return span
 
 
 def owner_is_kept(route, case):

@@ -48,21 +48,21 @@ def make_in(kind, shape, typestr) -> Any:
     return torch.empty(shape, dtype=torch.from_numpy(np.empty(0, typestr)).dtype, pin_memory=True)
 
 
-def _view(memory: Any, array: Any) -> Any:
-    """Return the tensor of an array's layout over a copy of its storage: a copy of a strided tensor would be a kernel."""
-    return torch.empty(0, dtype=array.dtype).set_(memory, array.storage_offset(), array.shape, array.stride())
-
-
 def write(array, data, *, stream=None) -> None:
-    memory = torch.empty(array.untyped_storage().nbytes(), dtype=torch.uint8, pin_memory=True).untyped_storage()
-    _view(memory, array).copy_(torch.frombuffer(data, dtype=array.dtype).reshape(array.shape))
+    values = torch.frombuffer(data, dtype=array.dtype).reshape(array.shape)
+    # A copy to a strided tensor would be a kernel, so each element is copied.
+    indices = [()] if array.is_contiguous() else np.ndindex(tuple(array.shape))
     with torch.cuda.stream(stream):
-        array.untyped_storage().copy_(memory, non_blocking=True)
+        for index in indices:
+            array[index].copy_(values[index], non_blocking=True)
 
 
 def read(array, *, stream=None) -> bytes:
+    # Here too: the layout is applied to a copy of the storage.
+    layout = array.storage_offset(), array.shape, array.stride()
     with torch.cuda.stream(stream):
-        return bytes(_view(array.untyped_storage().cpu(), array).contiguous().numpy().tobytes())
+        memory = array.untyped_storage().cpu()
+    return bytes(torch.empty(0, dtype=array.dtype).set_(memory, *layout).contiguous().numpy().tobytes())
 
 
 def import_(obj, *, stream=None) -> Any:
