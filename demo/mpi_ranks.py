@@ -42,6 +42,10 @@ def mpi_supports_cuda():
 class Managed(Library):
     """A library with its arrays in managed memory, for an MPI that reads memory on the host."""
 
+    def __init__(self, adapter):
+        super().__init__(adapter)
+        self.name = f"{self.name} (managed)"
+
     def make(self, case, stream=None):
         first, end = parts.extent(case.shape, case.strides, case.numpy_type.itemsize)
         memory = self.call("make_in", "managed", (end - first,), "|u1")
