@@ -309,6 +309,23 @@ macro_rules! entry_points {
                 "cuCtxRecordEvent" @ 12050 [waits locates orders edge] fn cuCtxRecordEvent(ctx: CUcontext, event: CUevent);
                 "cuCtxWaitEvent" @ 12050 [waits locates orders edge] fn cuCtxWaitEvent(ctx: CUcontext, event: CUevent);
             }
+            green_context {
+                "cuDeviceGetDevResource" @ 12040 fn cuDeviceGetDevResource(device: CUdevice, resource: *mut CUdevResource, kind: CUdevResourceType);
+                "cuCtxGetDevResource" @ 12040 fn cuCtxGetDevResource(ctx: CUcontext, resource: *mut CUdevResource, kind: CUdevResourceType);
+                "cuGreenCtxGetDevResource" @ 12040 fn cuGreenCtxGetDevResource(ctx: CUgreenCtx, resource: *mut CUdevResource, kind: CUdevResourceType);
+                "cuStreamGetDevResource" @ 13010 fn cuStreamGetDevResource(stream: CUstream, resource: *mut CUdevResource, kind: CUdevResourceType) per_thread cuStreamGetDevResource_ptsz;
+                "cuDevSmResourceSplitByCount" @ 12040 fn cuDevSmResourceSplitByCount(result: *mut CUdevResource, nb_groups: *mut c_uint, input: *const CUdevResource, remainder: *mut CUdevResource, flags: c_uint, min_count: c_uint);
+                "cuDevSmResourceSplit" @ 13010 fn cuDevSmResourceSplit(result: *mut CUdevResource, nb_groups: c_uint, input: *const CUdevResource, remainder: *mut CUdevResource, flags: c_uint, group_params: *mut CU_DEV_SM_RESOURCE_GROUP_PARAMS);
+                "cuDevResourceGenerateDesc" @ 12040 fn cuDevResourceGenerateDesc(ph_desc: *mut CUdevResourceDesc, resources: *mut CUdevResource, nb_resources: c_uint);
+                "cuGreenCtxCreate" @ 12040 [locates] fn cuGreenCtxCreate(ph_ctx: *mut CUgreenCtx, desc: CUdevResourceDesc, dev: CUdevice, flags: c_uint);
+                "cuGreenCtxDestroy" @ 12040 [locates] fn cuGreenCtxDestroy(ctx: CUgreenCtx);
+                "cuCtxFromGreenCtx" @ 12040 fn cuCtxFromGreenCtx(p_context: *mut CUcontext, ctx: CUgreenCtx);
+                "cuGreenCtxGetId" @ 12090 fn cuGreenCtxGetId(green_ctx: CUgreenCtx, green_ctx_id: *mut u64);
+                "cuGreenCtxStreamCreate" @ 12050 [waits locates] fn cuGreenCtxStreamCreate(ph_stream: *mut CUstream, green_ctx: CUgreenCtx, flags: c_uint, priority: c_int);
+                "cuStreamGetGreenCtx" @ 12040 fn cuStreamGetGreenCtx(stream: CUstream, ph_ctx: *mut CUgreenCtx);
+                "cuGreenCtxRecordEvent" @ 12040 [waits locates orders edge] fn cuGreenCtxRecordEvent(ctx: CUgreenCtx, event: CUevent);
+                "cuGreenCtxWaitEvent" @ 12040 [waits locates orders edge] fn cuGreenCtxWaitEvent(ctx: CUgreenCtx, event: CUevent);
+            }
             event {
                 "cuEventCreate" @ 2000 [waits locates] fn cuEventCreate(event: *mut CUevent, flags: c_uint);
                 "cuEventRecord" @ 2000 [waits locates orders edge] fn cuEventRecord(event: CUevent, stream: CUstream) per_thread cuEventRecord_ptsz;

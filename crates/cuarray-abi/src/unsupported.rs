@@ -167,23 +167,6 @@ macro_rules! unsupported_entry_points {
                 "cuGraphExternalSemaphoresWaitNodeGetParams" @ 11020 cuGraphExternalSemaphoresWaitNodeGetParams;
                 "cuGraphExternalSemaphoresWaitNodeSetParams" @ 11020 cuGraphExternalSemaphoresWaitNodeSetParams;
             }
-            green_contexts: "the multiprocessors of a device cannot be divided here: create a context with cuCtxCreate" {
-                "cuCtxFromGreenCtx" @ 12040 cuCtxFromGreenCtx;
-                "cuCtxGetDevResource" @ 12040 cuCtxGetDevResource;
-                "cuDevResourceGenerateDesc" @ 12040 cuDevResourceGenerateDesc;
-                "cuDevSmResourceSplit" @ 13010 cuDevSmResourceSplit;
-                "cuDevSmResourceSplitByCount" @ 12040 cuDevSmResourceSplitByCount;
-                "cuDeviceGetDevResource" @ 12040 cuDeviceGetDevResource;
-                "cuGreenCtxCreate" @ 12040 cuGreenCtxCreate;
-                "cuGreenCtxDestroy" @ 12040 cuGreenCtxDestroy;
-                "cuGreenCtxGetDevResource" @ 12040 cuGreenCtxGetDevResource;
-                "cuGreenCtxGetId" @ 12090 cuGreenCtxGetId;
-                "cuGreenCtxRecordEvent" @ 12040 cuGreenCtxRecordEvent;
-                "cuGreenCtxStreamCreate" @ 12050 cuGreenCtxStreamCreate;
-                "cuGreenCtxWaitEvent" @ 12040 cuGreenCtxWaitEvent;
-                "cuStreamGetDevResource" @ 13010 cuStreamGetDevResource per_thread cuStreamGetDevResource_ptsz;
-                "cuStreamGetGreenCtx" @ 12040 cuStreamGetGreenCtx;
-            }
             checkpoints: "the memory of a simulated device belongs to the process, so no driver can save it alone: copy what you need to the host" {
                 "cuCheckpointOperationComplete" @ 13040 cuCheckpointOperationComplete;
                 "cuCheckpointProcessCheckpoint" @ 12080 cuCheckpointProcessCheckpoint;

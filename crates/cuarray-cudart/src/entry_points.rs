@@ -479,18 +479,18 @@ macro_rules! __entry_points {
                 both driver fn cudaKernelSetAttributeForDevice(kernel: cudaKernel_t, attr: cudaFuncAttribute, value: c_int, device: c_int);
             }
             execution_context {
-                only_13 refused fn cudaDeviceGetDevResource(device: c_int, resource: *mut cudaDevResource, type_: cudaDevResourceType);
-                only_13 refused fn cudaDevSmResourceSplitByCount(result: *mut cudaDevResource, nb_groups: *mut c_uint, input: *const cudaDevResource, remaining: *mut cudaDevResource, flags: c_uint, min_count: c_uint);
-                only_13 refused fn cudaDevSmResourceSplit(result: *mut cudaDevResource, nb_groups: c_uint, input: *const cudaDevResource, remainder: *mut cudaDevResource, flags: c_uint, group_params: *mut cudaDevSmResourceGroupParams);
-                only_13 refused fn cudaDevResourceGenerateDesc(ph_desc: *mut cudaDevResourceDesc_t, resources: *mut cudaDevResource, nb_resources: c_uint);
-                only_13 refused fn cudaGreenCtxCreate(ph_ctx: *mut cudaExecutionContext_t, desc: cudaDevResourceDesc_t, device: c_int, flags: c_uint);
-                only_13 refused fn cudaExecutionCtxDestroy(ctx: cudaExecutionContext_t);
-                only_13 refused fn cudaExecutionCtxGetDevResource(ctx: cudaExecutionContext_t, resource: *mut cudaDevResource, type_: cudaDevResourceType);
+                only_13 driver fn cudaDeviceGetDevResource(device: c_int, resource: *mut cudaDevResource, type_: cudaDevResourceType);
+                only_13 driver fn cudaDevSmResourceSplitByCount(result: *mut cudaDevResource, nb_groups: *mut c_uint, input: *const cudaDevResource, remaining: *mut cudaDevResource, flags: c_uint, min_count: c_uint);
+                only_13 driver fn cudaDevSmResourceSplit(result: *mut cudaDevResource, nb_groups: c_uint, input: *const cudaDevResource, remainder: *mut cudaDevResource, flags: c_uint, group_params: *mut cudaDevSmResourceGroupParams);
+                only_13 driver fn cudaDevResourceGenerateDesc(ph_desc: *mut cudaDevResourceDesc_t, resources: *mut cudaDevResource, nb_resources: c_uint);
+                only_13 driver fn cudaGreenCtxCreate(ph_ctx: *mut cudaExecutionContext_t, desc: cudaDevResourceDesc_t, device: c_int, flags: c_uint);
+                only_13 driver fn cudaExecutionCtxDestroy(ctx: cudaExecutionContext_t);
+                only_13 driver fn cudaExecutionCtxGetDevResource(ctx: cudaExecutionContext_t, resource: *mut cudaDevResource, type_: cudaDevResourceType);
                 only_13 driver fn cudaExecutionCtxGetDevice(device: *mut c_int, ctx: cudaExecutionContext_t);
                 only_13 driver fn cudaExecutionCtxGetId(ctx: cudaExecutionContext_t, ctx_id: *mut c_ulonglong);
                 only_13 driver fn cudaExecutionCtxStreamCreate(ph_stream: *mut cudaStream_t, ctx: cudaExecutionContext_t, flags: c_uint, priority: c_int);
                 only_13 driver fn cudaExecutionCtxSynchronize(ctx: cudaExecutionContext_t);
-                only_13 refused fn cudaStreamGetDevResource(h_stream: cudaStream_t, resource: *mut cudaDevResource, type_: cudaDevResourceType) [twin cudaStreamGetDevResource_ptsz];
+                only_13 context fn cudaStreamGetDevResource(h_stream: cudaStream_t, resource: *mut cudaDevResource, type_: cudaDevResourceType) [twin cudaStreamGetDevResource_ptsz];
                 only_13 driver fn cudaExecutionCtxRecordEvent(ctx: cudaExecutionContext_t, event: cudaEvent_t);
                 only_13 driver fn cudaExecutionCtxWaitEvent(ctx: cudaExecutionContext_t, event: cudaEvent_t);
                 only_13 driver fn cudaDeviceGetExecutionCtx(ctx: *mut cudaExecutionContext_t, device: c_int);

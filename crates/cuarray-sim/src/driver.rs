@@ -9,7 +9,7 @@ use crate::error_log::ErrorLog;
 use crate::fork;
 use crate::host_access::{self, HostAccess};
 use crate::objects::device;
-use crate::objects::stream::Kind;
+use crate::objects::green_context::Scope;
 use crate::ordering_calls::OrderingCalls;
 use crate::schedule::Schedule;
 use crate::schedule::mode::Mode;
@@ -311,7 +311,7 @@ impl<'a> Call<'a> {
             return Ok(());
         }
         let state = self.lock();
-        let context = self.top_context().and_then(|handle| state.contexts.get(&handle));
+        let context = self.top_context().and_then(|handle| state.context(handle).ok());
         context.and_then(|context| context.failed).map_or(Ok(()), Err)
     }
 
@@ -325,19 +325,27 @@ impl<'a> Call<'a> {
         thread::with_contexts(self.driver.number, |stack| stack.last().copied()).flatten()
     }
 
-    /// Locks the driver and returns the calling thread's current context.
+    /// Locks the driver and returns the calling thread's current context; for a green context, the primary context.
+    ///
+    /// # Errors
+    /// Those of [`Call::current_scope`].
+    pub(crate) fn current(&self) -> Result<(Guard<'a>, CUcontext), CUresult> {
+        self.current_scope().map(|(state, scope)| (state, scope.context))
+    }
+
+    /// Locks the driver and returns the calling thread's current context or green context.
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_CONTEXT` without one, `CUDA_ERROR_CONTEXT_IS_DESTROYED` if it has ended.
-    pub(crate) fn current(&self) -> Result<(Guard<'a>, CUcontext), CUresult> {
+    pub(crate) fn current_scope(&self) -> Result<(Guard<'a>, Scope), CUresult> {
         let handle = self.top_context().filter(|handle| !handle.is_null());
         let handle = handle.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
         let state = self.lock();
-        let context = state.context(handle).map_err(|_| CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
-        if let Some(failed) = context.failed {
+        let scope = state.scope(handle).map_err(|_| CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED)?;
+        if let Some(failed) = state.context(scope.context)?.failed {
             return Err(failed);
         }
-        Ok((state, handle))
+        Ok((state, scope))
     }
 
     /// Locks the driver and returns the context of a call in a stream: the current one, or that of the stream in a
@@ -353,8 +361,7 @@ impl<'a> Call<'a> {
             return self.current();
         }
         let state = self.lock();
-        let known = state.streams.get(&stream).filter(|stream| stream.kind == Kind::Created && !stream.destroyed);
-        let context = known.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?.context;
+        let context = state.created_stream(stream)?.context;
         match state.context(context)?.failed {
             Some(failed) => Err(failed),
             None => Ok((state, context)),

@@ -14,13 +14,14 @@ use crate::objects::coredump::Coredump;
 use crate::objects::device::Device;
 use crate::objects::event::{Event, Published};
 use crate::objects::graph_data::{Condition, Exec, Graph, INVALID_VALUE, Node, Owner, UserObject};
+use crate::objects::green_context::{GreenContext, GreenContexts, Scope};
 use crate::objects::host_function::HostFunction;
 use crate::objects::memory_operation::Publications;
 use crate::objects::physical::Physical;
 use crate::objects::point::Point;
 use crate::objects::pool::{Place, PlacePools, Pool};
 use crate::objects::running::Running;
-use crate::objects::stream::Stream;
+use crate::objects::stream::{Kind as StreamKind, Stream};
 use crate::objects::texture::Textures;
 use crate::objects::upload::Upload;
 use crate::objects::work::{Accesses, Work};
@@ -42,6 +43,7 @@ pub(crate) struct State {
     /// The devices by ordinal; empty until `cuInit`.
     pub devices: Vec<Device>,
     pub contexts: Table<CUcontext, Context>,
+    pub green_contexts: GreenContexts,
     pub streams: Table<CUstream, Stream>,
     pub events: Table<CUevent, Event>,
     pub pools: HashMap<CUmemoryPool, Pool>,
@@ -126,6 +128,7 @@ impl State {
         State {
             devices: Vec::new(),
             contexts: Table::default(),
+            green_contexts: GreenContexts::default(),
             streams: Table::default(),
             events: Table::default(),
             pools: HashMap::new(),
@@ -202,15 +205,52 @@ impl State {
         device.ok_or(CUresult::CUDA_ERROR_INVALID_DEVICE)
     }
 
-    /// The context of a handle that a program passed.
+    /// The context of a handle that a program passed; for that of a green context, the primary context.
     pub(crate) fn context(&self, handle: CUcontext) -> Result<&Context, CUresult> {
-        self.contexts.get(&handle).filter(|context| context.active).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
+        let context = self.scope(handle)?.context;
+        self.contexts.get(&context).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
     }
 
-    /// The context of a handle that a program passed.
+    /// The context of a handle that a program passed; for that of a green context, the primary context.
     pub(crate) fn context_mut(&mut self, handle: CUcontext) -> Result<&mut Context, CUresult> {
-        let context = self.contexts.get_mut(&handle).filter(|context| context.active);
-        context.ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
+        let context = self.scope(handle)?.context;
+        self.contexts.get_mut(&context).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// The streams of a handle that a program passed: those of the context, or of the green context that it stands for.
+    pub(crate) fn scope(&self, handle: CUcontext) -> Result<Scope, CUresult> {
+        if self.contexts.get(&handle).is_some_and(|context| context.active) {
+            return Ok(handle.into());
+        }
+        let green = self.green_contexts.of_context(handle).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
+        self.green_scope(green)
+    }
+
+    /// The green context of a handle that a program passed.
+    pub(crate) fn green(&self, handle: CUgreenCtx) -> Result<&GreenContext, CUresult> {
+        self.green_contexts.table.get(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)
+    }
+
+    /// The streams of a green context.
+    pub(crate) fn green_scope(&self, handle: CUgreenCtx) -> Result<Scope, CUresult> {
+        Ok(Scope { context: self.green(handle)?.primary, green: Some(handle) })
+    }
+
+    /// Adds a stream to a context or a green context. By the runtime's manual, the streams of a green context do not block.
+    pub(crate) fn add_stream(&mut self, handle: CUstream, scope: Scope, stream: Stream) -> Result<(), CUresult> {
+        self.context_mut(scope.context)?.streams.insert(handle);
+        let flags = if scope.green.is_some() { CU_STREAM_NON_BLOCKING } else { stream.flags };
+        self.streams.insert(handle, Stream { green: scope.green, flags, ..stream });
+        Ok(())
+    }
+
+    /// The stream of a handle of `cuStreamCreate` that a program passed.
+    pub(crate) fn created_stream(&self, handle: CUstream) -> Result<&Stream, CUresult> {
+        let stream = self.streams.get(&handle).filter(|stream| stream.kind == StreamKind::Created && !stream.destroyed);
+        stream.ok_or(match self.green_contexts.detached.contains(&handle) {
+            true => CUresult::CUDA_ERROR_STREAM_DETACHED,
+            false => CUresult::CUDA_ERROR_INVALID_HANDLE,
+        })
     }
 
     /// Marks a context as failed: its later calls return `code`, and no more work is executed.

@@ -72,11 +72,10 @@ fn refused_attribute_and_node_are_logged_by_name_with_the_reason() {
 }
 
 #[test]
-fn green_context_and_multicast_functions_are_logged_by_name_with_the_reason() {
+fn refused_functions_are_logged_by_name_with_the_reason() {
     let p = Program::with(Config { driver_version: 13999, ..Config::default() });
     for (name, reason) in [
-        (c"cuGreenCtxCreate", "the multiprocessors of a device cannot be divided"),
-        (c"cuCtxFromGreenCtx", "the multiprocessors of a device cannot be divided"),
+        (c"cuTensorMapEncodeTiled", "kernels cannot copy through tensor maps"),
         (c"cuMulticastCreate", "the devices have no switch between them"),
         (c"cuMulticastBindMem", "the devices have no switch between them"),
     ] {

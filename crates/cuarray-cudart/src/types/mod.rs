@@ -5,10 +5,11 @@
 #![allow(non_camel_case_types, non_snake_case, missing_docs)]
 
 use cuarray_abi::{
-    CUDA_MEMCPY3D_BATCH_OP, CUarray, CUasyncCallback, CUasyncCallbackHandle, CUcontext, CUevent, CUfunction, CUgraph,
-    CUgraphEdgeData, CUgraphExec, CUgraphNode, CUhostFn, CUipcEventHandle, CUipcMemHandle, CUkernel, CUlibrary,
-    CUlogIterator, CUlogsCallback, CUlogsCallbackHandle, CUmemAccessDesc, CUmemLocation, CUmemcpyAttributes,
-    CUmemoryPool, CUmipmappedArray, CUstream, CUuserObject, CUuuid,
+    CU_DEV_SM_RESOURCE_GROUP_PARAMS, CUDA_MEMCPY3D_BATCH_OP, CUarray, CUasyncCallback, CUasyncCallbackHandle,
+    CUcontext, CUdevResource, CUdevResourceDesc, CUevent, CUfunction, CUgraph, CUgraphEdgeData, CUgraphExec,
+    CUgraphNode, CUhostFn, CUipcEventHandle, CUipcMemHandle, CUkernel, CUlibrary, CUlogIterator, CUlogsCallback,
+    CUlogsCallbackHandle, CUmemAccessDesc, CUmemLocation, CUmemcpyAttributes, CUmemoryPool, CUmipmappedArray, CUstream,
+    CUuserObject, CUuuid,
 };
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -31,7 +32,7 @@ aliases! {
     cudaArray_t = CUarray, cudaArray_const_t = CUarray, cudaMipmappedArray_t = CUmipmappedArray, cudaMipmappedArray_const_t = CUmipmappedArray,
     cudaEvent_t = CUevent, cudaStream_t = CUstream, cudaFunction_t = CUfunction, cudaKernel_t = CUkernel, cudaLibrary_t = CUlibrary,
     cudaGraph_t = CUgraph, cudaGraphNode_t = CUgraphNode, cudaGraphExec_t = CUgraphExec, cudaUserObject_t = CUuserObject,
-    cudaMemPool_t = CUmemoryPool, cudaExecutionContext_t = CUcontext, cudaDevResourceDesc_t = usize,
+    cudaMemPool_t = CUmemoryPool, cudaExecutionContext_t = CUcontext, cudaDevResourceDesc_t = CUdevResourceDesc,
     cudaExternalMemory_t = usize, cudaExternalSemaphore_t = usize, cudaGraphicsResource_t = usize, cudaAsyncCallbackHandle_t = CUasyncCallbackHandle,
     cudaLogsCallbackHandle = CUlogsCallbackHandle, cudaLogIterator = CUlogIterator,
     cudaGraphConditionalHandle = u64, cudaTextureObject_t = u64, cudaSurfaceObject_t = u64,
@@ -52,12 +53,12 @@ aliases! {
 aliases! {
     cudaUUID_t = CUuuid, cudaIpcMemHandle_t = CUipcMemHandle, cudaIpcEventHandle_t = CUipcEventHandle, cudaMemLocation = CUmemLocation,
     cudaMemAccessDesc = CUmemAccessDesc, cudaGraphEdgeData = CUgraphEdgeData, cudaMemcpyAttributes = CUmemcpyAttributes,
-    cudaMemcpy3DBatchOp = CUDA_MEMCPY3D_BATCH_OP,
+    cudaMemcpy3DBatchOp = CUDA_MEMCPY3D_BATCH_OP, cudaDevResource = CUdevResource,
+    cudaDevSmResourceGroupParams = CU_DEV_SM_RESOURCE_GROUP_PARAMS,
 }
 
 // Structures that no chapter reads yet. A chapter that needs one replaces its line by a structure, and adds it to the test of layouts.
 aliases! {
-    cudaDevResource = c_void, cudaDevSmResourceGroupParams = c_void,
     cudaDeviceProp = c_void, cudaDeviceProp_v1 = c_void, cudaExternalMemoryBufferDesc = c_void, cudaExternalMemoryHandleDesc = c_void,
     cudaExternalMemoryMipmappedArrayDesc = c_void, cudaExternalSemaphoreHandleDesc = c_void, cudaExternalSemaphoreSignalNodeParams = c_void,
     cudaExternalSemaphoreSignalParams = c_void, cudaExternalSemaphoreSignalParams_v1 = c_void,

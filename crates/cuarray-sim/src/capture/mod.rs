@@ -25,6 +25,7 @@ use crate::graph_structure::{self, references};
 use crate::happens_before::edges;
 use crate::objects::capturing::{Capture, Captured, Capturing, Recapture};
 use crate::objects::graph_data::{Edge, Owner};
+use crate::objects::green_context::Scope;
 use crate::objects::stream::Kind;
 use crate::state::State;
 use cuarray_abi::*;
@@ -99,12 +100,13 @@ pub(crate) fn forbid_in_capture(state: &mut State, stream: CUstream) -> Result<(
     refuse(state, &captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
 }
 
-/// Checks a call that waits for a whole context.
+/// Checks a call that waits for a whole context or green context.
 ///
 /// # Errors
 /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` if a stream of the context captures; its capture is invalidated.
-pub(crate) fn forbid_beside_capture(state: &mut State, context: CUcontext) -> Result<(), CUresult> {
-    let within = |stream: &CUstream| state.streams.get(stream).is_some_and(|stream| stream.context == context);
+pub(crate) fn forbid_beside_capture(state: &mut State, scope: impl Into<Scope>) -> Result<(), CUresult> {
+    let scope = scope.into();
+    let within = |stream: &CUstream| state.streams.get(stream).is_some_and(|stream| scope.holds(stream));
     let captures = state.captures.iter().filter(|(_, capture)| capture.streams.iter().any(within));
     let captures: Vec<u64> = captures.map(|(id, _)| *id).collect();
     refuse(state, &captures, CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
@@ -162,7 +164,7 @@ pub(crate) fn begin_capture(
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let found = state.streams.get(&stream).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
-    if found.kind == Kind::Legacy {
+    if found.kind.is_default() {
         return Err(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     }
     if found.capturing.is_some() {
@@ -352,7 +354,7 @@ pub(crate) fn wait_in_capture(state: &mut State, stream: CUstream, event: CUeven
             refuse(state, &both(Some(id)), CUresult::CUDA_ERROR_STREAM_CAPTURE_MERGE)?;
         }
         Some(_) => add_dependencies(state, stream, after),
-        None if state.streams.get(&stream).is_some_and(|stream| stream.kind == Kind::Legacy) => {
+        None if state.streams.get(&stream).is_some_and(|stream| stream.kind.is_default()) => {
             refuse(state, &[id], CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;
         }
         None => enter_capture(state, stream, id, after),

@@ -2,7 +2,7 @@
 
 use crate::capture;
 use crate::driver::{Driver, Guard};
-use crate::execution::drain;
+use crate::execution::{drain, lanes};
 use crate::happens_before::{edges, handles};
 use crate::memory::{allocations, races};
 use crate::objects::allocation::Allocation;
@@ -14,6 +14,11 @@ use cuarray_abi::*;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 
+/// A number that no other context or green context of this process has.
+pub(super) fn next_id() -> u64 {
+    NEXT_ID.fetch_add(1, Ordering::Relaxed)
+}
+
 /// Activates a context under `handle`.
 pub(crate) fn open(state: &mut State, handle: CUcontext, device: usize, primary: bool, flags: u32) {
     let legacy = CUstream(crate::handle::fresh());
@@ -23,7 +28,7 @@ pub(crate) fn open(state: &mut State, handle: CUcontext, device: usize, primary:
         primary,
         active: true,
         flags,
-        id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+        id: next_id(),
         legacy,
         per_thread: HashMap::new(),
         streams: BTreeSet::from([legacy]),
@@ -58,6 +63,13 @@ pub(crate) fn close<'a>(driver: &'a Driver, state: Guard<'a>, handle: CUcontext)
     let mut state = drain::exhaust(driver, state, &contexts);
     edges::host_joins(&mut state, clocks);
     let Some(context) = state.contexts.remove(&handle) else { return state };
+    let green_contexts = state.green_contexts.table.extract_if(|_, green| green.primary == handle);
+    for (green, _) in green_contexts.collect::<Vec<_>>() {
+        handles::destroyed(&mut state, "green context", green.0 as u64);
+        if let Some(device) = state.devices.get_mut(context.device) {
+            device.primary_retained = device.primary_retained.saturating_sub(1);
+        }
+    }
     for stream in context.streams {
         capture::stream_leaves_capture(&mut state, stream);
         let removed = state.streams.remove(&stream);
@@ -90,5 +102,28 @@ pub(crate) fn close<'a>(driver: &'a Driver, state: Guard<'a>, handle: CUcontext)
         other.peers.remove(&handle);
     }
     state.memory.access_changes();
+    state
+}
+
+/// Runs all work of a green context, then destroys it, and detaches the streams that the program has not destroyed.
+pub(super) fn close_green<'a>(driver: &'a Driver, state: Guard<'a>, handle: CUgreenCtx) -> Guard<'a> {
+    let Ok(scope) = state.green_scope(handle) else { return state };
+    let mut state = drain::exhaust(driver, state, &[scope]);
+    // The captures are invalidated, which is no error of this call.
+    let _ = capture::forbid_beside_capture(&mut state, scope);
+    let streams = state.streams.iter().filter(|(_, stream)| scope.holds(stream));
+    for stream in streams.map(|(stream, _)| *stream).collect::<Vec<_>>() {
+        capture::stream_leaves_capture(&mut state, stream);
+        let created = state.created_stream(stream).is_ok();
+        lanes::close(&mut state, stream);
+        if created {
+            state.green_contexts.detached.insert(stream);
+        }
+    }
+    if let Ok(context) = state.context_mut(scope.context) {
+        context.awaited.retain(|awaited| awaited.green != scope.green);
+    }
+    state.green_contexts.table.remove(&handle);
+    handles::destroyed(&mut state, "green context", handle.0 as u64);
     state
 }

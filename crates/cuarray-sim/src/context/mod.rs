@@ -5,3 +5,4 @@
 
 pub(crate) mod exports;
 mod lifetime;
+mod resources;

@@ -12,10 +12,11 @@ pub(super) fn follow(state: &mut State, handle: CUstream, context: CUcontext, af
     let Some(awaited) = state.contexts.get(&context).map(|context| &context.awaited) else { return };
     let Some(last) = awaited.last().map(|last| last.number) else { return };
     let Some(stream) = state.streams.get(&handle).filter(|stream| stream.awaited < last) else { return };
-    let seen = stream.awaited;
+    let (seen, green) = (stream.awaited, stream.green);
     // A stream that has ended is ordered before a point of itself.
-    let new: Vec<Awaited> =
-        awaited.iter().filter(|one| one.number > seen && one.point.stream != handle).cloned().collect();
+    let concerns =
+        |one: &&Awaited| one.number > seen && one.point.stream != handle && (one.green.is_none() || one.green == green);
+    let new: Vec<Awaited> = awaited.iter().filter(concerns).cloned().collect();
     if let Some(stream) = state.streams.get_mut(&handle) {
         stream.awaited = last;
     }

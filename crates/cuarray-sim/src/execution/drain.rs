@@ -2,24 +2,28 @@
 
 use crate::driver::{Driver, Guard};
 use crate::execution::{self, tails};
+use crate::objects::green_context::Scope;
 use crate::objects::point::Point;
 use crate::objects::pool;
-use cuarray_abi::*;
 
-/// Runs all work of a context.
-pub(crate) fn drain_context<'a>(driver: &'a Driver, mut state: Guard<'a>, context: CUcontext) -> Guard<'a> {
-    let targets = tails::of_context(&state, context);
+/// Runs all work of a context or a green context.
+pub(crate) fn drain_context<'a>(driver: &'a Driver, mut state: Guard<'a>, scope: impl Into<Scope>) -> Guard<'a> {
+    let scope = scope.into();
+    let targets = tails::of_context(&state, scope);
     if !targets.is_empty() {
         state = execution::force(driver, state, targets);
     }
-    if let Some(device) = state.contexts.get(&context).map(|context| context.device) {
+    if let Some(device) = state.contexts.get(&scope.context).map(|context| context.device) {
         pool::settle(&mut state.pools, device);
     }
     state
 }
 
 /// Runs work until nothing is pending in these contexts, including work enqueued meanwhile.
-pub(crate) fn exhaust<'a>(driver: &'a Driver, mut state: Guard<'a>, contexts: &[CUcontext]) -> Guard<'a> {
+pub(crate) fn exhaust<'a, S>(driver: &'a Driver, mut state: Guard<'a>, contexts: &[S]) -> Guard<'a>
+where
+    S: Copy + Into<Scope>,
+{
     loop {
         let targets: Vec<Point> = contexts.iter().flat_map(|context| tails::of_context(&state, *context)).collect();
         if targets.is_empty() {

@@ -1,6 +1,7 @@
 //! Private streams, on which branches of graphs run, and the removal of streams that are destroyed and drained.
 
 use crate::happens_before::edges;
+use crate::objects::green_context::Scope;
 use crate::objects::stream::{Kind, Stream};
 use crate::state::State;
 use cuarray_abi::*;
@@ -20,11 +21,11 @@ pub(crate) fn remove_if_over(state: &mut State, handle: CUstream) {
     }
 }
 
-/// Opens a private stream of a context.
-pub(crate) fn open(state: &mut State, context: CUcontext) -> Result<CUstream, CUresult> {
+/// Opens a private stream of a context or a green context.
+pub(crate) fn open(state: &mut State, scope: impl Into<Scope>) -> Result<CUstream, CUresult> {
+    let scope = scope.into();
     let lane = CUstream(crate::handle::fresh());
-    state.context_mut(context)?.streams.insert(lane);
-    state.streams.insert(lane, Stream::new(context, Kind::Lane, CU_STREAM_NON_BLOCKING, 0));
+    state.add_stream(lane, scope, Stream::new(scope.context, Kind::Lane, CU_STREAM_NON_BLOCKING, 0))?;
     Ok(lane)
 }
 

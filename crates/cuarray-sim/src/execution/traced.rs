@@ -41,6 +41,7 @@ pub(super) fn begin(state: &State, handle: CUstream, work: &Work, origin: Option
     let stream_kind = match stream.kind {
         Kind::Legacy => "legacy default",
         Kind::PerThread => "per-thread default",
+        Kind::OfGreen => "default of a green context",
         Kind::Lane => "branches of graphs",
         Kind::Created if stream.blocking() => "blocking",
         Kind::Created => "non-blocking",

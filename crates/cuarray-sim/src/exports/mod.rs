@@ -12,7 +12,7 @@ mod export_table;
 mod initialization;
 
 use crate::context::exports::{
-    context, coredump, device, events as context_events, notifications, primary_context, profiler,
+    context, coredump, device, events as context_events, green_context, notifications, primary_context, profiler,
 };
 use crate::copy::exports::{self as transfer, box_batches};
 use crate::driver::Call;

@@ -3,6 +3,7 @@
 use super::caller::caller;
 use super::{host, uploads};
 use crate::objects::copy::{Copy, Extent, Fill, Place, Source, Transfer};
+use crate::objects::green_context::Scope;
 use crate::objects::launch::Launch;
 use crate::objects::point::Point;
 use crate::objects::stream;
@@ -29,7 +30,7 @@ fn lane_of(state: &mut State, handle: CUstream) -> Option<(&mut Lane, &mut Detec
             stream::Kind::PerThread => LaneKind::PerThread,
             stream::Kind::Lane => LaneKind::Internal,
             stream::Kind::Created if stream.blocking() => LaneKind::Blocking,
-            stream::Kind::Created => LaneKind::NonBlocking,
+            stream::Kind::Created | stream::Kind::OfGreen => LaneKind::NonBlocking,
         };
         let device = contexts.get(&stream.context).map(|context| context.device as i32);
         stream.lane = Some(detector.new_lane(kind, handle.0 as u64, device));
@@ -57,23 +58,34 @@ pub(crate) fn clocks_of_tail(state: &State, handle: CUstream) -> Vec<Clock> {
     clocks
 }
 
-/// The clocks of all streams of a context.
-pub(crate) fn clocks_of_context(state: &State, context: CUcontext) -> Vec<Clock> {
-    let Some(context) = state.contexts.get(&context).filter(|_| state.detector.is_on()) else { return Vec::new() };
-    let streams = context.streams.iter().filter_map(|stream| clock_of(state, *stream));
-    streams.chain(context.ended.as_ref().map(Lane::clock)).collect()
+/// The clocks of all streams of a context or a green context.
+pub(crate) fn clocks_of_context(state: &State, scope: impl Into<Scope>) -> Vec<Clock> {
+    let scope = scope.into();
+    let Some(context) = state.contexts.get(&scope.context).filter(|_| state.detector.is_on()) else {
+        return Vec::new();
+    };
+    let holds = |stream: &&CUstream| state.streams.get(stream).is_some_and(|stream| scope.holds(stream));
+    let streams = context.streams.iter().filter(holds).filter_map(|stream| clock_of(state, *stream));
+    let ended = match scope.green {
+        Some(green) => state.green_contexts.table.get(&green).and_then(|green| green.ended.as_ref()),
+        None => context.ended.as_ref(),
+    };
+    streams.chain(ended.map(Lane::clock)).collect()
 }
 
-/// Stores the clock of a destroyed and drained stream for later waits for its context.
+/// Stores the clock of a destroyed and drained stream for later waits for its context and its green context.
 pub(crate) fn remember_ended(state: &mut State, handle: CUstream) {
     let Some(clock) = clock_of(state, handle).filter(|_| state.detector.is_on()) else { return };
-    let State { streams, detector, contexts, .. } = state;
+    let State { streams, detector, contexts, green_contexts, .. } = state;
     let Some(stream) = streams.get(&handle) else { return };
     let Some(context) = contexts.get_mut(&stream.context) else { return };
     if detector.everything_follows(&clock) {
         return;
     }
     detector.gather(&mut context.ended, &clock);
+    if let Some(green) = stream.green.and_then(|green| green_contexts.table.get_mut(&green)) {
+        detector.gather(&mut green.ended, &clock);
+    }
     if stream.blocking() {
         detector.gather(&mut context.ended_blocking, &clock);
     }

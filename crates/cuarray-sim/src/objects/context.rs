@@ -47,20 +47,26 @@ pub(crate) struct Context {
     pub coredump: Coredump,
 }
 
-/// A point that all future work of a context follows.
+/// A point that all future work of a context, or of a green context, follows.
 #[derive(Clone)]
 pub(crate) struct Awaited {
     pub number: u64,
+    /// The green context whose work follows the point, if it is not that of the whole context.
+    pub green: Option<CUgreenCtx>,
     pub point: Point,
     pub clock: Option<Clock>,
 }
 
 impl Context {
-    /// Makes the context's future work follow a point. A point replaces earlier points of its stream.
-    pub(crate) fn await_point(&mut self, point: Point, clock: Option<Clock>) {
+    /// Makes the future work of the context, or of one of its green contexts, follow a point. A point replaces earlier points
+    /// of its stream.
+    pub(crate) fn await_point(&mut self, green: Option<CUgreenCtx>, point: Point, clock: Option<Clock>) {
         let number = self.awaited.last().map_or(1, |last| last.number + 1);
-        self.awaited.retain(|other| other.point.stream != point.stream || other.point.operation > point.operation);
-        self.awaited.push(Awaited { number, point, clock });
+        self.awaited.retain(|other| {
+            let covered = green.is_none() || other.green == green;
+            !covered || other.point.stream != point.stream || other.point.operation > point.operation
+        });
+        self.awaited.push(Awaited { number, green, point, clock });
     }
 }
 

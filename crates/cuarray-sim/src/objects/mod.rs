@@ -13,6 +13,7 @@ pub(crate) mod coredump;
 pub(crate) mod device;
 pub(crate) mod event;
 pub(crate) mod graph_data;
+pub(crate) mod green_context;
 pub(crate) mod heap;
 pub(crate) mod host_function;
 pub(crate) mod launch;

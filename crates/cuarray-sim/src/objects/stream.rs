@@ -19,15 +19,26 @@ pub(crate) enum Kind {
     Legacy,
     /// The per-thread default stream of a host thread.
     PerThread,
+    /// The default stream of a green context, which is no barrier: streams of green contexts do not block.
+    OfGreen,
     /// A stream that the program created.
     Created,
     /// A private stream: of an executable graph, for branches beside the stream of the launch, or of one call for a context.
     Lane,
 }
 
+impl Kind {
+    /// Whether a null handle names the stream in all threads.
+    pub(crate) fn is_default(self) -> bool {
+        matches!(self, Kind::Legacy | Kind::OfGreen)
+    }
+}
+
 /// One stream.
 pub(crate) struct Stream {
+    /// The context that owns the stream: for a green context, the primary one.
     pub context: CUcontext,
+    pub green: Option<CUgreenCtx>,
     pub kind: Kind,
     pub flags: u32,
     pub priority: i32,
@@ -67,6 +78,7 @@ impl Stream {
     pub(crate) fn new(context: CUcontext, kind: Kind, flags: u32, priority: i32) -> Stream {
         Stream {
             context,
+            green: None,
             kind,
             flags,
             priority,

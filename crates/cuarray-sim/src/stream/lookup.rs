@@ -8,7 +8,8 @@ use cuarray_abi::*;
 /// The stream that `handle` names while `current` is the current context.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_HANDLE` for an unknown or destroyed stream.
+/// `CUDA_ERROR_INVALID_HANDLE` for an unknown or destroyed stream, and in a green context for the per-thread default stream and
+/// for a default stream that it was created without; `CUDA_ERROR_STREAM_DETACHED` after the end of its green context.
 pub(crate) fn stream_of(
     state: &mut State,
     call: &Call,
@@ -17,8 +18,11 @@ pub(crate) fn stream_of(
 ) -> Result<CUstream, CUresult> {
     let per_thread = handle == CU_STREAM_PER_THREAD || (handle.is_null() && call.per_thread);
     if !per_thread && !handle.is_null() && handle != CU_STREAM_LEGACY {
-        let stream = state.streams.get(&handle).filter(|stream| stream.kind == Kind::Created && !stream.destroyed);
-        return stream.map(|_| handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE);
+        return state.created_stream(handle).map(|_| handle);
+    }
+    if let Some(green) = call.top_context().and_then(|top| state.green_contexts.of_context(top)) {
+        let default = state.green(green)?.default_stream.filter(|_| !per_thread);
+        return default.ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
     let context = state.context_mut(current)?;
     if !per_thread {

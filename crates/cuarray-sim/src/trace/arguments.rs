@@ -30,7 +30,7 @@ impl Word for f32 {
 macro_rules! handle_words {
     ($($ty:ty)*) => {$(impl Word for $ty { fn word(&self) -> u64 { self.0 as u64 } })*};
 }
-handle_words! { CUarray CUmipmappedArray CUtexref CUsurfref CUcontext CUstream CUevent CUmodule CUfunction CUlibrary CUkernel CUlinkState CUmemoryPool CUgraph CUgraphNode CUgraphExec CUuserObject CUresult CUlogsCallbackHandle CUasyncCallbackHandle }
+handle_words! { CUarray CUmipmappedArray CUtexref CUsurfref CUcontext CUstream CUevent CUmodule CUfunction CUlibrary CUkernel CUlinkState CUmemoryPool CUgraph CUgraphNode CUgraphExec CUuserObject CUgreenCtx CUdevResourceDesc CUresult CUlogsCallbackHandle CUasyncCallbackHandle }
 
 impl<T> Word for *mut T {
     fn word(&self) -> u64 {

@@ -43,7 +43,7 @@ macro_rules! handles {
 }
 handles! {
     CUcontext CUstream CUevent CUmodule CUfunction CUlibrary CUkernel CUlinkState CUmemoryPool CUgraph CUgraphNode CUgraphExec
-    CUuserObject CUarray CUmipmappedArray CUtexref CUsurfref CUlogsCallbackHandle CUasyncCallbackHandle
+    CUuserObject CUgreenCtx CUdevResourceDesc CUarray CUmipmappedArray CUtexref CUsurfref CUlogsCallbackHandle CUasyncCallbackHandle
 }
 
 macro_rules! structures {

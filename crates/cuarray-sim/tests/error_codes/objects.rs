@@ -14,7 +14,7 @@ const ROOM: usize = 4096;
 const PARAMETERS: usize = 16;
 
 /// The types of handles, and of the addresses and numbers that stand for objects.
-pub const KINDS: [&str; 21] = [
+pub const KINDS: [&str; 22] = [
     "CUstream",
     "CUevent",
     "CUcontext",
@@ -36,6 +36,7 @@ pub const KINDS: [&str; 21] = [
     "CUtexObject",
     "CUsurfObject",
     "CUmemGenericAllocationHandle",
+    "CUgreenCtx",
 ];
 
 /// The handle of each type, in the order of [`KINDS`].
@@ -75,6 +76,11 @@ impl Objects {
         let of = CUDA_TEXTURE_DESC { flags: CU_TRSF_READ_AS_INTEGER, ..CUDA_TEXTURE_DESC::default() };
         ok!(p, cuTexObjectCreate(&mut sampled, &resource, &of, std::ptr::null()));
         ok!(p, cuSurfObjectCreate(&mut stored, &resource));
+        let (mut whole, mut description, mut green) =
+            (CUdevResource::default(), CUdevResourceDesc::NULL, CUgreenCtx::NULL);
+        ok!(p, cuDeviceGetDevResource(0, &mut whole, CU_DEV_RESOURCE_TYPE_SM));
+        ok!(p, cuDevResourceGenerateDesc(&mut description, &mut whole, 1));
+        ok!(p, cuGreenCtxCreate(&mut green, description, 0, CU_GREEN_CTX_DEFAULT_STREAM));
         ok!(p, cuCtxCreate_v2(&mut context, 0, 0));
         ok!(p, cuCtxPopCurrent_v2(&mut context));
         let handles = [
@@ -99,6 +105,7 @@ impl Objects {
             sampled,
             stored,
             physical,
+            green.0 as u64,
         ];
         Objects { handles }
     }
@@ -112,6 +119,7 @@ impl Objects {
     pub fn end(&self, p: &Program) {
         let of = |ty| self.handle(ty).unwrap();
         let handle = |ty| of(ty) as usize;
+        ok!(p, cuGreenCtxDestroy(CUgreenCtx(handle("CUgreenCtx"))));
         ok!(p, cuTexObjectDestroy(of("CUtexObject")));
         ok!(p, cuSurfObjectDestroy(of("CUsurfObject")));
         ok!(p, cuArrayDestroy(CUarray(handle("CUarray"))));

@@ -100,7 +100,8 @@ const ZEROS_ARE_VALID: [(&str, &[&str]); 7] = [
 ];
 
 /// The prefixes of entry points that refuse zeros by another code than that of an invalid value or handle.
-const OTHER_CODES: [(&str, CUresult); 7] = [
+const OTHER_CODES: [(&str, CUresult); 8] = [
+    ("cuGreenCtx", CUresult::CUDA_ERROR_INVALID_CONTEXT),
     ("cuCtx", CUresult::CUDA_ERROR_INVALID_CONTEXT),
     ("cuMemcpyPeer", CUresult::CUDA_ERROR_INVALID_CONTEXT),
     ("cuMemGetAddressRange", CUresult::CUDA_ERROR_NOT_FOUND),

@@ -7,9 +7,10 @@
 use crate::capture;
 use crate::context::exports::primary_context::check_flags;
 use crate::context::lifetime;
-use crate::driver::Call;
+use crate::driver::{Call, Guard};
 use crate::execution::drain;
 use crate::happens_before::{edges, handles};
+use crate::objects::green_context::Scope;
 use crate::objects::launch_attributes::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::parameters::{In, Out, Received, unsupported};
 use crate::thread;
@@ -26,14 +27,14 @@ fn not_null(ctx: CUcontext) -> Result<(), CUresult> {
     if ctx.is_null() { Err(CUresult::CUDA_ERROR_INVALID_VALUE) } else { Ok(()) }
 }
 
-/// The context of a handle, or the current one for null.
-fn given_or_current<'a>(call: &Call<'a>, ctx: CUcontext) -> Result<(crate::driver::Guard<'a>, CUcontext), CUresult> {
+/// The context or green context of a handle, or the current one for null.
+fn given_or_current<'a>(call: &Call<'a>, ctx: CUcontext) -> Result<(Guard<'a>, Scope), CUresult> {
     if ctx.is_null() {
-        return call.current();
+        return call.current_scope();
     }
     let state = call.lock();
-    state.context(ctx)?;
-    Ok((state, ctx))
+    let scope = state.scope(ctx)?;
+    Ok((state, scope))
 }
 
 pub(crate) fn cuCtxCreate_v2(
@@ -136,8 +137,8 @@ pub(crate) fn cuCtxGetDevice(call: &Call<'_>, device: Out<'_, CUdevice>) -> Resu
 
 pub(crate) fn cuCtxGetDevice_v2(call: &Call<'_>, device: Out<'_, CUdevice>, ctx: CUcontext) -> Result<(), CUresult> {
     device.present()?;
-    let (state, handle) = given_or_current(call, ctx)?;
-    let ordinal = state.context(handle)?.device as CUdevice;
+    let (state, scope) = given_or_current(call, ctx)?;
+    let ordinal = state.context(scope.context)?.device as CUdevice;
     device.put(ordinal)
 }
 
@@ -156,8 +157,11 @@ pub(crate) fn cuCtxSetFlags(call: &Call<'_>, flags: c_uint) -> Result<(), CUresu
 
 pub(crate) fn cuCtxGetId(call: &Call<'_>, ctx: CUcontext, ctx_id: Out<'_, u64>) -> Result<(), CUresult> {
     ctx_id.present()?;
-    let (state, handle) = given_or_current(call, ctx)?;
-    ctx_id.put(state.context(handle)?.id)
+    let (state, scope) = given_or_current(call, ctx)?;
+    ctx_id.put(match scope.green {
+        Some(green) => state.green(green)?.id,
+        None => state.context(scope.context)?.id,
+    })
 }
 
 pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Result<(), CUresult> {
@@ -165,10 +169,10 @@ pub(crate) fn cuCtxSynchronize(call: &Call<'_>) -> Result<(), CUresult> {
 }
 
 pub(crate) fn cuCtxSynchronize_v2(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresult> {
-    let (mut state, handle) = given_or_current(call, ctx)?;
-    capture::forbid_beside_capture(&mut state, handle)?;
-    let clocks = edges::clocks_of_context(&state, handle);
-    let mut state = drain::drain_context(call.driver, state, handle);
+    let (mut state, scope) = given_or_current(call, ctx)?;
+    capture::forbid_beside_capture(&mut state, scope)?;
+    let clocks = edges::clocks_of_context(&state, scope);
+    let mut state = drain::drain_context(call.driver, state, scope);
     edges::host_joins(&mut state, clocks);
     Ok(())
 }
@@ -275,6 +279,7 @@ pub(crate) fn cuCtxDetach(call: &Call<'_>, ctx: CUcontext) -> Result<(), CUresul
 /// graphs.
 pub(crate) fn cuCtxEnablePeerAccess(call: &Call<'_>, peer_context: CUcontext, flags: c_uint) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
+    let peer_context = state.scope(peer_context)?.context;
     let peer = state.context(peer_context)?.device;
     if flags != 0 {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
@@ -294,7 +299,7 @@ pub(crate) fn cuCtxEnablePeerAccess(call: &Call<'_>, peer_context: CUcontext, fl
 
 pub(crate) fn cuCtxDisablePeerAccess(call: &Call<'_>, peer_context: CUcontext) -> Result<(), CUresult> {
     let (mut state, handle) = call.current()?;
-    state.context(peer_context)?;
+    let peer_context = state.scope(peer_context)?.context;
     let known = state.context_mut(handle)?.peers.remove(&peer_context);
     state.memory.access_changes();
     known.then_some(()).ok_or(CUresult::CUDA_ERROR_PEER_ACCESS_NOT_ENABLED)

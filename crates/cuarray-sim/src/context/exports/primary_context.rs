@@ -4,8 +4,9 @@
 //! management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html).
 
 use crate::context::lifetime;
-use crate::driver::Call;
+use crate::driver::{Call, Guard};
 use crate::parameters::Out;
+use crate::state::State;
 use cuarray_abi::*;
 use std::ffi::{c_int, c_uint};
 
@@ -15,18 +16,27 @@ pub(crate) fn cuDevicePrimaryCtxRetain(
     dev: CUdevice,
 ) -> Result<(), CUresult> {
     pctx.present()?;
-    let mut state = call.lock();
+    let handle = retain(&mut call.lock(), dev)?;
+    pctx.put(handle)
+}
+
+/// Retains the primary context of a device, for the program or for a green context.
+pub(crate) fn retain(state: &mut State, dev: CUdevice) -> Result<CUcontext, CUresult> {
     let device = state.device_mut(dev)?;
     device.primary_retained += 1;
     let (handle, flags) = (device.primary, device.primary_flags);
     if state.context(handle).is_err() {
-        lifetime::open(&mut state, handle, dev as usize, true, flags);
+        lifetime::open(state, handle, dev as usize, true, flags);
     }
-    pctx.put(handle)
+    Ok(handle)
 }
 
 pub(crate) fn cuDevicePrimaryCtxRelease_v2(call: &Call<'_>, dev: CUdevice) -> Result<(), CUresult> {
-    let mut state = call.lock();
+    release(call, call.lock(), dev)
+}
+
+/// Ends a retain of the primary context of a device.
+pub(crate) fn release(call: &Call<'_>, mut state: Guard<'_>, dev: CUdevice) -> Result<(), CUresult> {
     let device = state.device_mut(dev)?;
     let left = device.primary_retained.checked_sub(1).ok_or(CUresult::CUDA_ERROR_INVALID_CONTEXT)?;
     device.primary_retained = left;

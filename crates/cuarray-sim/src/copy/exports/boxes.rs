@@ -158,8 +158,15 @@ pub(crate) fn cuMemcpy3DAsync_v2(
     transfer(call, target, source, extent, SyncMode::Async(stream))
 }
 
+/// The copy with the contexts that own the memory: a green context stands for its primary context.
+fn of_contexts(call: &Call<'_>, copy: CUDA_MEMCPY3D_PEER) -> Result<CUDA_MEMCPY3D_PEER, CUresult> {
+    let state = call.lock();
+    let [dstContext, srcContext] = [state.scope(copy.dstContext)?.context, state.scope(copy.srcContext)?.context];
+    Ok(CUDA_MEMCPY3D_PEER { dstContext, srcContext, ..copy })
+}
+
 pub(crate) fn cuMemcpy3DPeer(call: &Call<'_>, p_copy: In<'_, CUDA_MEMCPY3D_PEER>) -> Result<(), CUresult> {
-    let copy = p_copy.read()?;
+    let copy = of_contexts(call, p_copy.read()?)?;
     let (target, source, extent) = ends_3d!(&mut call.lock(), copy);
     let (target, source) = (target.of_context(copy.dstContext), source.of_context(copy.srcContext));
     serialized(call, [copy.dstContext, copy.srcContext], || {
@@ -172,11 +179,8 @@ pub(crate) fn cuMemcpy3DPeerAsync(
     p_copy: In<'_, CUDA_MEMCPY3D_PEER>,
     stream: CUstream,
 ) -> Result<(), CUresult> {
-    let copy = p_copy.read()?;
+    let copy = of_contexts(call, p_copy.read()?)?;
     let (target, source, extent) = ends_3d!(&mut call.lock(), copy);
-    for context in [copy.dstContext, copy.srcContext] {
-        call.lock().context(context)?;
-    }
     let (target, source) = (target.of_context(copy.dstContext), source.of_context(copy.srcContext));
     transfer(call, target, source, extent, SyncMode::Async(stream))
 }

@@ -154,14 +154,15 @@ pub(crate) fn cuMemcpyDtoDAsync_v2(
 }
 
 /// Checks that the memory lies on the device of the context that a peer copy names for it.
-fn in_context(call: &Call<'_>, address: CUdeviceptr, context: CUcontext) -> Result<(), CUresult> {
+fn in_context(call: &Call<'_>, address: CUdeviceptr, context: CUcontext) -> Result<CUcontext, CUresult> {
     let state = call.lock();
+    let context = state.scope(context)?.context;
     let device = state.context(context)?.device;
     let allocation = state.memory.find(address).ok_or(INVALID_VALUE)?;
     if allocation.kind.on_device() && allocation.device != device {
         return Err(INVALID_VALUE);
     }
-    Ok(())
+    Ok(context)
 }
 
 /// Serializes a peer copy with the work of both contexts and of the current one.
@@ -206,8 +207,8 @@ pub(crate) fn cuMemcpyPeer(
     src_context: CUcontext,
     byte_count: usize,
 ) -> Result<(), CUresult> {
-    in_context(call, dst_device, dst_context)?;
-    in_context(call, src_device, src_context)?;
+    let dst_context = in_context(call, dst_device, dst_context)?;
+    let src_context = in_context(call, src_device, src_context)?;
     serialized(call, [dst_context, src_context], || {
         let mode = SyncMode::Async(CU_STREAM_LEGACY);
         let target = End::device(dst_device).of_context(dst_context);
@@ -224,8 +225,8 @@ pub(crate) fn cuMemcpyPeerAsync(
     byte_count: usize,
     stream: CUstream,
 ) -> Result<(), CUresult> {
-    in_context(call, dst_device, dst_context)?;
-    in_context(call, src_device, src_context)?;
+    let dst_context = in_context(call, dst_device, dst_context)?;
+    let src_context = in_context(call, src_device, src_context)?;
     let target = End::device(dst_device).of_context(dst_context);
     let source = End::device(src_device).of_context(src_context);
     transfer(call, target, source, row(byte_count), SyncMode::Async(stream))

@@ -57,6 +57,12 @@ impl Value {
     }
 }
 
+/// The calling thread's current context, which may have ended; for a green context, the primary context.
+fn current(state: &State, call: &Call<'_>) -> Option<CUcontext> {
+    let top = call.top_context().filter(|handle| !handle.is_null())?;
+    Some(state.scope(top).map_or(top, |scope| scope.context))
+}
+
 /// An attribute of an address within an allocation, for a thread's current context.
 fn attribute(
     state: &State,
@@ -140,8 +146,8 @@ pub(crate) fn cuPointerGetAttribute(
     attribute: CUpointer_attribute,
     ptr: CUdeviceptr,
 ) -> Result<(), CUresult> {
-    let current = call.top_context().filter(|handle| !handle.is_null());
     let state = call.lock();
+    let current = current(&state, call);
     if attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && current.is_none() {
         return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
     }
@@ -165,8 +171,8 @@ pub(crate) fn cuPointerGetAttributes(
     }
     attributes.present()?;
     data.present()?;
-    let current = call.top_context().filter(|handle| !handle.is_null());
     let state = call.lock();
+    let current = current(&state, call);
     let allocation = state.memory.visible(ptr);
     let count = num_attributes as usize;
     // SAFETY: the manual gives both lists this length.

@@ -9,12 +9,14 @@ use crate::execution::{self, chosen, lanes, progress, submit, tails};
 use crate::happens_before::{edges, handles};
 use crate::objects::allocation::Kind as MemoryKind;
 use crate::objects::graph_data::Action;
+use crate::objects::green_context::Scope;
 use crate::objects::host_function::HostFunction;
 use crate::objects::launch_attributes::{GREATEST_PRIORITY, LEAST_PRIORITY};
 use crate::objects::point::Point;
 use crate::objects::stream::{Kind, Stream};
 use crate::objects::work::Work;
 use crate::parameters::Out;
+use crate::state::State;
 use crate::stream::lookup::stream;
 use crate::stream::synchronize;
 use cuarray_abi::*;
@@ -37,13 +39,17 @@ pub(crate) fn cuStreamCreateWithPriority(
     if flags & !CU_STREAM_NON_BLOCKING != 0 {
         return Err(INVALID_VALUE);
     }
-    let (mut state, current) = call.current()?;
-    let handle = CUstream(crate::handle::fresh());
+    let (mut state, scope) = call.current_scope()?;
+    stream.put(create(&mut state, scope, flags, priority)?)
+}
+
+/// Creates a stream in a context or a green context.
+pub(crate) fn create(state: &mut State, scope: Scope, flags: c_uint, priority: c_int) -> Result<CUstream, CUresult> {
     let priority = priority.clamp(GREATEST_PRIORITY, LEAST_PRIORITY);
-    state.context_mut(current)?.streams.insert(handle);
-    state.streams.insert(handle, Stream::new(current, Kind::Created, flags, priority));
-    handles::created(&mut state, "stream", handle.0 as u64);
-    stream.put(handle)
+    let handle = CUstream(crate::handle::fresh());
+    state.add_stream(handle, scope, Stream::new(scope.context, Kind::Created, flags, priority))?;
+    handles::created(state, "stream", handle.0 as u64);
+    Ok(handle)
 }
 
 /// Returns at once. Pending work of the stream still runs when other work depends on it or the context is
@@ -52,6 +58,12 @@ pub(crate) fn cuStreamDestroy_v2(call: &Call<'_>, stream: CUstream) -> Result<()
     if stream.is_null() || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD {
         return Err(CUresult::CUDA_ERROR_INVALID_HANDLE);
     }
+    let mut state = call.lock();
+    if state.green_contexts.detached.remove(&stream) {
+        handles::destroyed(&mut state, "stream", stream.0 as u64);
+        return Ok(());
+    }
+    drop(state);
     let (mut state, handle) = self::stream(call, stream)?;
     capture::stream_leaves_capture(&mut state, handle);
     if let Some(stream) = state.streams.get_mut(&handle) {
@@ -203,19 +215,39 @@ pub(crate) fn cuStreamGetId(call: &Call<'_>, stream: CUstream, stream_id: Out<'_
     write_property(call, stream, stream_id, |stream| stream.id)
 }
 
-pub(crate) fn cuStreamGetCtx(call: &Call<'_>, stream: CUstream, pctx: Out<'_, CUcontext>) -> Result<(), CUresult> {
-    write_property(call, stream, pctx, |stream| stream.context)
+/// The streams among which a stream is: those of its green context, or else of its context.
+///
+/// A handle of a default stream stands for that of the current context, even if a green context has none.
+pub(crate) fn scope<'a>(call: &Call<'a>, stream: CUstream) -> Result<(Guard<'a>, Scope), CUresult> {
+    if stream == CU_STREAM_LEGACY || (stream.is_null() && !call.per_thread) {
+        return call.current_scope();
+    }
+    let (state, handle) = self::stream(call, stream)?;
+    let stream = state.streams.get(&handle).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
+    let scope = Scope { context: stream.context, green: stream.green };
+    Ok((state, scope))
 }
 
-/// Writes a null green context, because the simulator has no green contexts.
+pub(crate) fn cuStreamGetCtx(call: &Call<'_>, stream: CUstream, pctx: Out<'_, CUcontext>) -> Result<(), CUresult> {
+    pctx.present()?;
+    let (state, scope) = scope(call, stream)?;
+    pctx.put(match scope.green {
+        Some(green) => state.green(green)?.context,
+        None => scope.context,
+    })
+}
+
 pub(crate) fn cuStreamGetCtx_v2(
     call: &Call<'_>,
     stream: CUstream,
     pctx: Out<'_, CUcontext>,
     p_green_ctx: Out<'_, CUgreenCtx>,
 ) -> Result<(), CUresult> {
-    write_property(call, stream, pctx, |stream| stream.context)?;
-    if p_green_ctx.is_null() { Ok(()) } else { p_green_ctx.put(CUgreenCtx::NULL) }
+    pctx.present()?;
+    let (state, scope) = scope(call, stream)?;
+    drop(state);
+    p_green_ctx.put_if_present(scope.green.unwrap_or_default());
+    pctx.put(scope.context)
 }
 
 pub(crate) fn cuStreamGetDevice(call: &Call<'_>, stream: CUstream, device: Out<'_, CUdevice>) -> Result<(), CUresult> {

@@ -142,7 +142,9 @@ fn check_context(call: &Call<'_>, params: &CUgraphNodeParams) -> Result<(), CUre
     let state = call.lock();
     let function = state.code.functions.get(&v1.func).and_then(|function| state.code.modules.get(&function.module));
     match function {
-        Some(module) if !ctx.is_null() && module.context != ctx => Err(CUresult::CUDA_ERROR_INVALID_CONTEXT),
+        Some(module) if !ctx.is_null() && context_of(&state, call, ctx) != Ok(module.context) => {
+            Err(CUresult::CUDA_ERROR_INVALID_CONTEXT)
+        }
         _ => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Driver API: [`cuGraphConditionalHandleCreate`](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html).
 
-use super::{INVALID_VALUE, member};
+use super::{INVALID_VALUE, context_of, member};
 use crate::driver::Call;
 use crate::graph_structure::conditions;
 use crate::objects::graph_data::Action;
@@ -34,8 +34,8 @@ pub(crate) fn cuGraphConditionalHandleCreate(
     flags: c_uint,
 ) -> Result<(), CUresult> {
     p_handle_out.present()?;
-    let ctx = if ctx.is_null() { call.top_context().unwrap_or_default() } else { ctx };
     let mut state = call.lock();
+    let ctx = context_of(&state, call, ctx).map_err(|_| INVALID_VALUE)?;
     let handle = conditions::create(&mut state, graph, ctx, default_launch_value, flags)?;
     conditions::made(&mut state, handle, ctx);
     drop(state);

@@ -33,10 +33,12 @@ use cuarray_abi::*;
 
 const INVALID_VALUE: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
-/// The given context, or the current one for null.
+/// The given context, or the current one for null. A green context stands for its primary context.
 pub(super) fn context_of(state: &State, call: &Call<'_>, ctx: CUcontext) -> Result<CUcontext, CUresult> {
     let ctx = if ctx.is_null() { call.top_context().unwrap_or_default() } else { ctx };
-    state.context(ctx).map(|_| ctx)
+    // Nodes have either kind of handle in one member.
+    let scope = state.scope(ctx).or_else(|_| state.green_scope(CUgreenCtx(ctx.0)))?;
+    Ok(scope.context)
 }
 
 /// The action of a host node with these parameters.
