@@ -63,14 +63,6 @@ def test_context_without_resources_is_an_error(device: Any) -> None:
         device.create_context()
 
 
-def test_resources_of_green_contexts_are_refused(device: Any, stream: Any, simulator: str) -> None:
-    for owner in (device, device.context, stream):
-        with pytest.raises(Exception, match="CUDA_ERROR_NOT_SUPPORTED"):
-            owner.resources.sm  # noqa: B018 - reading it raises
-        with pytest.raises(Exception, match="CUDA_ERROR_NOT_SUPPORTED"):
-            owner.resources.workqueue  # noqa: B018 - reading it raises
-
-
 def test_stream_has_its_options(device: Any) -> None:
     from cuda.core import StreamOptions
 
