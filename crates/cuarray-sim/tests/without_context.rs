@@ -24,6 +24,23 @@ unsafe extern "C" fn counted(_: CUstream, _: CUresult, _: *mut c_void) {
 }
 
 #[test]
+fn host_memory_is_freed_and_not_allocated() {
+    let program = Program::new();
+    let (memory, stream) = (program.pinned(64).expose_provenance(), program.stream(CU_STREAM_NON_BLOCKING));
+    program.fill(memory as u64, 7, 64, stream);
+    ok!(program, cuStreamSynchronize(stream));
+    without_context(&program, |other| {
+        let (mut other_memory, memory) = (std::ptr::null_mut(), std::ptr::with_exposed_provenance_mut(memory));
+        fails!(other, INVALID_CONTEXT, cuMemHostAlloc(&mut other_memory, 64, 0));
+        ok!(other, cuMemFreeHost(memory));
+        fails!(other, INVALID_VALUE, cuMemFreeHost(memory));
+        ok!(other, cuMemFreeHost(std::ptr::null_mut()));
+    });
+    let findings = program.sim.report().findings;
+    assert_eq!(findings.len(), 1, "the second release: {findings:?}");
+}
+
+#[test]
 fn stream_ordered_memory_needs_only_an_explicit_stream() {
     let program = Program::new();
     let stream = program.stream(0);

@@ -110,11 +110,20 @@ pub(crate) fn cuMemHostAlloc(
     pp.put(address as *mut c_void)
 }
 
+/// Frees host memory also in a thread without a current context, because Apache Arrow's destructors do.
 pub(crate) fn cuMemFreeHost(call: &Call<'_>, p: *mut c_void) -> Result<(), CUresult> {
-    let (state, current) = call.current()?;
     if p.is_null() {
         return Ok(());
     }
+    let has_context = call.top_context().is_some_and(|handle| !handle.is_null());
+    let (state, current) = match has_context {
+        true => call.current()?,
+        false => {
+            let state = call.lock();
+            let owner = state.memory.starting_at(p as u64).map(|allocation| allocation.context);
+            (state, owner.unwrap_or_default())
+        }
+    };
     match state.memory.starting_at(p as u64).map(|allocation| &allocation.kind) {
         Some(Kind::Pinned { .. }) => free(call, state, p as u64, current),
         _ => return refused_release(state, p as u64),
