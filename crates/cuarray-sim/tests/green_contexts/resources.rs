@@ -124,7 +124,8 @@ fn resources_are_those_of_the_device_the_context_and_the_stream() {
         fails!(p, INVALID_RESOURCE_TYPE, cuStreamGetDevResource(of, &mut resource, WORKQUEUE));
     }
     fails!(p, INVALID_DEVICE, cuDeviceGetDevResource(9, &mut resource, SM));
-    fails!(p, INVALID_RESOURCE_TYPE, cuDeviceGetDevResource(0, &mut resource, WORKQUEUE));
+    fails!(p, INVALID_RESOURCE_TYPE, cuDeviceGetDevResource(0, &mut resource, CU_DEV_RESOURCE_TYPE_INVALID));
+    ok!(p, cuDeviceGetDevResource(0, &mut resource, WORKQUEUE));
     fails!(p, INVALID_RESOURCE_TYPE, cuCtxGetDevResource(p.context, &mut resource, 2));
     fails!(p, INVALID_RESOURCE_TYPE, cuGreenCtxGetDevResource(green, &mut resource, CU_DEV_RESOURCE_TYPE_INVALID));
 }

@@ -101,7 +101,6 @@ fn of_type(of: Resources, kind: CUdevResourceType) -> Result<CUdevResource, CUre
     Ok(resource)
 }
 
-/// Work queues exist in contexts only, so those of a device have the wrong type.
 pub(crate) fn cuDeviceGetDevResource(
     call: &Call<'_>,
     device: CUdevice,
@@ -110,9 +109,6 @@ pub(crate) fn cuDeviceGetDevResource(
 ) -> Result<(), CUresult> {
     resource.present()?;
     let all = of_device(call, &call.lock(), device)?;
-    if kind == CU_DEV_RESOURCE_TYPE_WORKQUEUE {
-        return Err(INVALID_TYPE);
-    }
     resource.put(of_type(all, kind)?)
 }
 
