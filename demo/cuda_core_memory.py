@@ -16,6 +16,7 @@ def make(shape, typestr, *, strides=None, stream=None):
     strides = strides or parts.contiguous(shape, size)
     first, end = parts.extent(shape, strides, size)
     device = Device()
+    device.set_current()
     buffer = device.allocate(end - first, stream=device.default_stream)
     # A write of a strided array keeps the gaps, so it reads them.
     buffer.fill(0, stream=device.default_stream)
