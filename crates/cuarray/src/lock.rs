@@ -27,8 +27,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use std::sync::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::sync::{PoisonError, TryLockError, TryLockResult};
 
 pub(crate) use std::sync::MutexGuard as LockGuard;
 
@@ -64,18 +64,7 @@ impl<T> Lock<T> {
 impl<T: Default> Lock<T> {
     #[inline]
     pub(crate) fn lock(&self) -> LockGuard<'_, T> {
-        self.try_lock().unwrap_or_else(|| self.wait())
-    }
-
-    #[cold]
-    fn wait(&self) -> LockGuard<'_, T> {
-        if forked_from().is_none() {
-            return self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
-        }
-        held(&self.in_child, || self.try_lock()).unwrap_or_else(|| {
-            let replaced = self.in_child.get_or_init(Box::default);
-            replaced.lock().unwrap_or_else(PoisonError::into_inner)
-        })
+        self.try_lock().unwrap_or_else(|| wait(&self.mutex, &self.in_child, Mutex::try_lock, Mutex::lock))
     }
 }
 
@@ -88,35 +77,29 @@ impl<T> SharedLock<T> {
 impl<T: Default> SharedLock<T> {
     #[inline]
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
-        free(self.lock.try_read()).unwrap_or_else(|| self.wait_to_read())
+        free(self.lock.try_read()).unwrap_or_else(|| wait(&self.lock, &self.in_child, RwLock::try_read, RwLock::read))
     }
 
     #[inline]
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
-        free(self.lock.try_write()).unwrap_or_else(|| self.wait_to_write())
+        free(self.lock.try_write())
+            .unwrap_or_else(|| wait(&self.lock, &self.in_child, RwLock::try_write, RwLock::write))
     }
+}
 
-    #[cold]
-    fn wait_to_read(&self) -> RwLockReadGuard<'_, T> {
-        if forked_from().is_none() {
-            return self.lock.read().unwrap_or_else(PoisonError::into_inner);
-        }
-        held(&self.in_child, || free(self.lock.try_read())).unwrap_or_else(|| {
-            let replaced = self.in_child.get_or_init(Box::default);
-            replaced.read().unwrap_or_else(PoisonError::into_inner)
-        })
+/// Waits for a lock that was not free. In a child of `fork`, the wait ends with the lock that replaces it.
+#[cold]
+fn wait<'l, L: Default, G>(
+    lock: &'l L,
+    in_child: &'l OnceLock<Box<L>>,
+    attempt: fn(&'l L) -> TryLockResult<G>,
+    wait: fn(&'l L) -> LockResult<G>,
+) -> G {
+    let wait = |lock| wait(lock).unwrap_or_else(PoisonError::into_inner);
+    if forked_from().is_none() {
+        return wait(lock);
     }
-
-    #[cold]
-    fn wait_to_write(&self) -> RwLockWriteGuard<'_, T> {
-        if forked_from().is_none() {
-            return self.lock.write().unwrap_or_else(PoisonError::into_inner);
-        }
-        held(&self.in_child, || free(self.lock.try_write())).unwrap_or_else(|| {
-            let replaced = self.in_child.get_or_init(Box::default);
-            replaced.write().unwrap_or_else(PoisonError::into_inner)
-        })
-    }
+    held(in_child, || free(attempt(lock))).unwrap_or_else(|| wait(in_child.get_or_init(Box::default)))
 }
 
 /// The guard of a lock that was free.
