@@ -11,9 +11,10 @@ use driver_fixture::{Fixture, streams};
 use std::{
     any::Any,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
+    thread,
 };
 
 const LEN: usize = 16;
@@ -69,15 +70,8 @@ fn dropped(driver: &Driver) -> String {
     driver.take_drop_error().map_or_else(String::new, |error| error.to_string())
 }
 
-/// Runs one test of this file at a time: a thread that tries deferred releases lets no other thread try them.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[test]
 fn panic_of_an_owner_is_reported_and_other_owners_are_dropped_after_their_work() {
-    let _alone = alone();
     let fixture = Fixture::new();
     let context = fixture.primary();
     let [one, two] = streams(&context);
@@ -103,7 +97,6 @@ fn panic_of_an_owner_is_reported_and_other_owners_are_dropped_after_their_work()
 /// As a function that a program calls with the arrays of another library, and that allocates nothing.
 #[test]
 fn owners_of_received_arrays_are_dropped_by_later_calls() {
-    let _alone = alone();
     let fixture = Fixture::new();
     let context = fixture.primary();
     let [stream, foreign] = streams(&context);
@@ -132,7 +125,6 @@ fn owners_of_received_arrays_are_dropped_by_later_calls() {
 
 #[test]
 fn owner_may_use_the_library_while_it_is_dropped() {
-    let _alone = alone();
     let fixture = Fixture::new();
     let context = fixture.primary();
     let [stream] = streams(&context);
@@ -153,7 +145,6 @@ fn owner_may_use_the_library_while_it_is_dropped() {
 
 #[test]
 fn home_stream_of_another_context_is_refused() {
-    let _alone = alone();
     let fixture = Fixture::with(cuarray_sim::Config { devices: 2, ..cuarray_sim::Config::default() });
     let (first, second) = (fixture.primary(), fixture.driver.device(1).unwrap().primary_context().unwrap());
     let memory = Arc::new(Allocation::device(&first, LEN).unwrap());
@@ -163,4 +154,21 @@ fn home_stream_of_another_context_is_refused() {
     }
     assert_eq!(Arc::strong_count(&memory), 1, "a refused owner is dropped");
     of(&Stream::non_blocking(&first).unwrap()).unwrap();
+}
+
+/// Defers the release of an array whose owner runs `at_the_end`, lets its work end, and makes a call that tries the release.
+fn release_later(at_the_end: fn(&Context)) {
+    let fixture = Fixture::new();
+    let context = fixture.primary();
+    let [stream] = streams(&context);
+    let (memory, gone) = (Arc::new(Allocation::device(&context, LEN).unwrap()), Arc::new(AtomicUsize::new(0)));
+    drop_busy(array(&memory, None, &gone, at_the_end), &stream);
+    stream.synchronize().unwrap();
+    drop(array(&memory, None, &gone, |_| ()));
+    assert_eq!((gone.load(SeqCst), dropped(&fixture.driver)), (2, String::new()));
+}
+
+#[test]
+fn thread_that_tries_releases_lets_other_threads_try_theirs() {
+    release_later(|_| thread::spawn(|| release_later(|_| ())).join().unwrap());
 }

@@ -6,13 +6,7 @@
 
 use super::{Driver, deferred_list::DeferredList, lock};
 use crate::{interpreter, lock::Lock};
-use std::{
-    collections::VecDeque,
-    sync::atomic::{
-        AtomicBool,
-        Ordering::{Acquire, Release},
-    },
-};
+use std::{cell::Cell, collections::VecDeque, sync::atomic::AtomicBool};
 
 static DEFERRED: DeferredList<Library, Box<dyn DeferredRelease>> =
     DeferredList { entries: Lock::new(VecDeque::new()), any: AtomicBool::new(false) };
@@ -72,15 +66,17 @@ impl Driver {
 
     #[cold]
     fn reclaim_oldest(&self) {
-        /// Whether a thread tries releases. A release drops an owner, whose drop would try further ones, to any depth.
-        static TRYING: AtomicBool = AtomicBool::new(false);
+        thread_local! {
+            /// Whether this thread tries releases. A release drops an owner, whose drop would try further ones, to any depth.
+            static TRYING: Cell<bool> = const { Cell::new(false) };
+        }
         struct Tried;
         impl Drop for Tried {
             fn drop(&mut self) {
-                TRYING.store(false, Release);
+                TRYING.set(false);
             }
         }
-        if TRYING.swap(true, Acquire) {
+        if TRYING.replace(true) {
             return;
         }
         let _tried = Tried;
