@@ -9,6 +9,7 @@ use std::ffi::{CStr, CString};
 pub(crate) const NAME: &CStr = c"nccl_reduce";
 
 /// The PTX text, for compute capability 6.0 and later.
+#[expect(clippy::too_many_lines, reason = "the kernel is one text")]
 pub(crate) fn ptx(datatype: DataType, operation: Reduce) -> CString {
     // The suffix of arithmetic, the register class of a value, and the suffix of a load.
     let (suffix, register, access) = match datatype {

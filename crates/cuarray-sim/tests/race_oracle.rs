@@ -137,6 +137,7 @@ fn graph(p: &Program, memory: CUdeviceptr) -> CUgraphExec {
 
 /// Runs a program and the oracle side by side. Returns the kinds that the simulator found, and the kinds that the
 /// oracle expects.
+#[expect(clippy::too_many_lines, reason = "each step is made by the simulator and by the oracle side by side")]
 fn run(
     steps: &[Step],
     (begin, end): (AllocationKind, Option<AllocationKind>),

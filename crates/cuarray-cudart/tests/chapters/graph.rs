@@ -425,6 +425,7 @@ fn clone_has_its_own_nodes_and_ids() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a node of each kind")]
 fn nodes_of_each_kind_are_added_by_one_function() {
     let fixture = Fixture::new();
     static HOST: u8 = 0;

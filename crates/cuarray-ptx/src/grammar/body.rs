@@ -193,44 +193,8 @@ impl<'a> Parser<'_, 'a> {
                 self.at += 1;
                 Operand::Not(self.word("a predicate")?)
             }
-            Kind::Mark(b'[') => {
-                self.at += 1;
-                let base = match self.peek().kind {
-                    Kind::Word => Some(self.next().text),
-                    _ => None,
-                };
-                let offset = match (base, self.peek().kind) {
-                    (Some(_), Kind::Mark(b']' | b',')) => 0,
-                    (Some(_), Kind::Mark(b'+' | b'-')) => self.offset()?,
-                    (Some(_), _) => return Err(self.wrong("']' or an offset")),
-                    (None, _) => self.expression()? as i64,
-                };
-                let mut rest = Vec::new();
-                while self.takes(b',') {
-                    rest.push(self.nested(Self::operand)?);
-                }
-                self.expect(b']')?;
-                match rest.is_empty() {
-                    true => Operand::Address { base, offset },
-                    false if offset == 0 || base.is_none() => Operand::Coordinates { base, rest },
-                    false => return Err(self.wrong("an operand without an offset")),
-                }
-            }
-            Kind::Mark(mark @ (b'{' | b'(')) => {
-                self.at += 1;
-                let close = if mark == b'{' { b'}' } else { b')' };
-                let mut list = Vec::new();
-                while !self.takes(close) {
-                    list.push(self.nested(Self::operand)?);
-                    if !self.takes(b',') && self.peek().kind != Kind::Mark(close) {
-                        return Err(self.wrong(&format!("',' or '{}'", char::from(close))));
-                    }
-                }
-                if mark == b'{' && self.takes(b'|') {
-                    return Ok(Operand::Resident(list, self.word("a predicate")?));
-                }
-                if mark == b'{' { Operand::Vector(list) } else { Operand::List(list) }
-            }
+            Kind::Mark(b'[') => self.brackets()?,
+            Kind::Mark(mark @ (b'{' | b'(')) => self.elements_within(mark)?,
             Kind::Single(bits) => {
                 self.at += 1;
                 Operand::Single(bits)
@@ -239,24 +203,7 @@ impl<'a> Parser<'_, 'a> {
                 self.at += 1;
                 Operand::Double(bits)
             }
-            Kind::Mark(b'-') => match self.peek_ahead(1).kind {
-                Kind::Single(bits) => {
-                    self.at += 2;
-                    Operand::Single(bits ^ 1 << 31)
-                }
-                Kind::Double(bits) => {
-                    self.at += 2;
-                    Operand::Double(bits ^ 1 << 63)
-                }
-                Kind::Word => {
-                    self.at += 1;
-                    let name = self.next().text;
-                    let part = Some(self.peek()).filter(|token| token.kind == Kind::Dotted).map(|token| token.text);
-                    self.at += usize::from(part.is_some());
-                    Operand::Minus(name, part)
-                }
-                _ => Operand::Integer(self.expression()?),
-            },
+            Kind::Mark(b'-') => self.negative()?,
             Kind::Integer(_) | Kind::Mark(b'+' | b'~') => Operand::Integer(self.expression()?),
             Kind::Word if token.text == "_" && self.peek_ahead(1).kind != Kind::Mark(b'|') => {
                 self.at += 1;
@@ -280,6 +227,70 @@ impl<'a> Parser<'_, 'a> {
                 }
             }
             _ => return Err(self.wrong("an operand")),
+        })
+    }
+
+    /// Parses `[%rd1+8]`, or `[texture, {coordinates}]`.
+    fn brackets(&mut self) -> Result<Operand<'a>, Error> {
+        self.at += 1;
+        let base = match self.peek().kind {
+            Kind::Word => Some(self.next().text),
+            _ => None,
+        };
+        let offset = match (base, self.peek().kind) {
+            (Some(_), Kind::Mark(b']' | b',')) => 0,
+            (Some(_), Kind::Mark(b'+' | b'-')) => self.offset()?,
+            (Some(_), _) => return Err(self.wrong("']' or an offset")),
+            (None, _) => self.expression()? as i64,
+        };
+        let mut rest = Vec::new();
+        while self.takes(b',') {
+            rest.push(self.nested(Self::operand)?);
+        }
+        self.expect(b']')?;
+        match rest.is_empty() {
+            true => Ok(Operand::Address { base, offset }),
+            false if offset == 0 || base.is_none() => Ok(Operand::Coordinates { base, rest }),
+            false => Err(self.wrong("an operand without an offset")),
+        }
+    }
+
+    /// Parses `{...}` or `(...)`, which begins with `mark`.
+    fn elements_within(&mut self, mark: u8) -> Result<Operand<'a>, Error> {
+        self.at += 1;
+        let close = if mark == b'{' { b'}' } else { b')' };
+        let mut list = Vec::new();
+        while !self.takes(close) {
+            list.push(self.nested(Self::operand)?);
+            if !self.takes(b',') && self.peek().kind != Kind::Mark(close) {
+                return Err(self.wrong(&format!("',' or '{}'", char::from(close))));
+            }
+        }
+        if mark == b'{' && self.takes(b'|') {
+            return Ok(Operand::Resident(list, self.word("a predicate")?));
+        }
+        Ok(if mark == b'{' { Operand::Vector(list) } else { Operand::List(list) })
+    }
+
+    /// Parses an operand that begins with a minus sign.
+    fn negative(&mut self) -> Result<Operand<'a>, Error> {
+        Ok(match self.peek_ahead(1).kind {
+            Kind::Single(bits) => {
+                self.at += 2;
+                Operand::Single(bits ^ 1 << 31)
+            }
+            Kind::Double(bits) => {
+                self.at += 2;
+                Operand::Double(bits ^ 1 << 63)
+            }
+            Kind::Word => {
+                self.at += 1;
+                let name = self.next().text;
+                let part = Some(self.peek()).filter(|token| token.kind == Kind::Dotted).map(|token| token.text);
+                self.at += usize::from(part.is_some());
+                Operand::Minus(name, part)
+            }
+            _ => Operand::Integer(self.expression()?),
         })
     }
 

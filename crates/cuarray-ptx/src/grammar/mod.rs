@@ -341,6 +341,24 @@ impl<'a> Parser<'_, 'a> {
             min_blocks: 0,
             line,
         };
+        self.function_directives(&mut function)?;
+        if self.takes(b';') {
+            return Ok(function);
+        }
+        let token = self.peek();
+        if token.kind == Kind::Body {
+            self.at += 1;
+            function.body = Some(Body { text: token.text, line: token.line });
+            return Ok(function);
+        }
+        // No bracket closes the body.
+        self.expect(b'{')?;
+        self.body()?;
+        Err(self.wrong("'}'"))
+    }
+
+    /// Parses the directives between the parameters of a function and its body.
+    fn function_directives(&mut self, function: &mut Function<'a>) -> Result<(), Error> {
         loop {
             let token = self.peek();
             match (token.kind, token.text) {
@@ -396,22 +414,9 @@ impl<'a> Parser<'_, 'a> {
                         self.at += 1;
                     }
                 }
-                _ => break,
+                _ => return Ok(()),
             }
         }
-        if self.takes(b';') {
-            return Ok(function);
-        }
-        let token = self.peek();
-        if token.kind == Kind::Body {
-            self.at += 1;
-            function.body = Some(Body { text: token.text, line: token.line });
-            return Ok(function);
-        }
-        // No bracket closes the body.
-        self.expect(b'{')?;
-        self.body()?;
-        Err(self.wrong("'}'"))
     }
 
     /// Parses `(.param .u64 a, .reg .b32 b)`.

@@ -423,6 +423,12 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
             _ => waiting.push_back(std::mem::take(&mut machine.block)),
         }
     }
+    ended(machine, waiting, printed)
+}
+
+/// The outcome of a launch whose blocks have run in turns; waiting blocks have not ended.
+fn ended(mut machine: Machine<'_>, mut waiting: VecDeque<Block>, mut printed: Vec<(u64, Vec<u8>)>) -> Outcome {
+    let launch = machine.launch;
     let mut fault = machine.fault.take().map(|fault| *fault);
     if let Some(fault) = fault.as_mut().filter(|fault| fault.is_hang()) {
         fault.waiting = machine.waiting_threads(waiting.iter());

@@ -95,6 +95,21 @@ impl<'a> Builder<'_, 'a> {
             }
             return self.whole128(stores, values[0], address);
         }
+        let (registers, wide) = self.registers(opcode, ty, stores, values)?;
+        if vector.is_none() {
+            return self.one_moved(opcode, (ty, wide), stores, registers[0], address);
+        }
+        self.moved(ty, wide, stores, registers, &mut address)
+    }
+
+    /// The registers of the elements, and whether they have 64 bits.
+    fn registers(
+        &mut self,
+        opcode: &str,
+        ty: Type,
+        stores: bool,
+        values: Vec<&'a Written<'a>>,
+    ) -> Result<(Vec<Operand>, bool), Error> {
         let mut registers = Vec::new();
         let mut width = None;
         for value in values {
@@ -110,11 +125,7 @@ impl<'a> Builder<'_, 'a> {
             // A register of 16 bits keeps no sign beyond them.
             registers.push(register);
         }
-        let wide = width == Some(Width::W64);
-        if vector.is_none() {
-            return self.one_moved(opcode, (ty, wide), stores, registers[0], address);
-        }
-        self.moved(ty, wide, stores, registers, &mut address)
+        Ok((registers, width == Some(Width::W64)))
     }
 
     /// A cache hint, which accesses no memory.

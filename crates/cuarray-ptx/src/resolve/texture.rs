@@ -161,6 +161,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// `tex` and `tld4`.
+    #[expect(clippy::too_many_lines, reason = "the parts of the instruction are read in the order of its syntax")]
     pub(super) fn texture(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         let gathers = instruction.opcode == "tld4";
         let component = if gathers { words.one_of(&["r", "g", "b", "a"]) } else { None };

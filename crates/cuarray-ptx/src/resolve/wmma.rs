@@ -240,6 +240,7 @@ impl<'a> Builder<'_, 'a> {
     }
 
     /// `wmma.mma`.
+    #[expect(clippy::too_many_lines, reason = "checks, fragments and tiles share the shape of the product")]
     fn wmma_product(
         &mut self,
         instruction: &'a Instruction<'a>,

@@ -60,6 +60,7 @@ pub(crate) fn multiprocessor(capability: (u32, u32)) -> Multiprocessor {
 }
 
 /// The value of a device attribute; `None` for an unknown attribute.
+#[expect(clippy::too_many_lines, reason = "a table with a line for each attribute")]
 pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attribute) -> Option<i32> {
     let (major, minor) = config.compute_capability;
     let limits = multiprocessor(config.compute_capability);

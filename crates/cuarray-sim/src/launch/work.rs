@@ -93,6 +93,10 @@ fn report_threads(state: &mut State, launch: &Launch, ticket: &Ticket, regions: 
 }
 
 /// Executes a launch of a stream; returns its accesses to the program's memory, if findings need them.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the launch's parts are named once, and its outcome is reported in the order of its effects"
+)]
 pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, ticket: Option<&Ticket>) -> Accesses {
     fix_limits(state, launch);
     let heap = if launch.program.allocates() { heap_of(state, launch.context) } else { None };
@@ -166,14 +170,14 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
             let read = outcome.unwritten_reads.clone();
             state.detector.values_followed(ticket, Values { undefined, read });
         }
-    }
-    if launch.settings.races && ticket.is_some() {
-        let touched = outcome.before_wait.iter().chain(&outcome.touched);
-        note_partial_search(&mut state.code.partly_searched, launch.settings.searched, touched);
-    }
-    if let (Some(heap), Some(ticket)) = (&heap, ticket) {
-        let device = state.contexts.get(&launch.context).map_or(0, |context| context.device as i32);
-        heap.report(state, ticket, device);
+        if launch.settings.races {
+            let touched = outcome.before_wait.iter().chain(&outcome.touched);
+            note_partial_search(&mut state.code.partly_searched, launch.settings.searched, touched);
+        }
+        if let Some(heap) = &heap {
+            let device = state.contexts.get(&launch.context).map_or(0, |context| context.device as i32);
+            heap.report(state, ticket, device);
+        }
     }
     let converted = |touched| {
         let mut parts = Vec::new();

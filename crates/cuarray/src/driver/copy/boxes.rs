@@ -84,6 +84,7 @@ pub unsafe fn copy_3d_peer(
 
 /// # Safety
 /// As [`copy_3d`], or as [`copy_3d_peer`] with a source context.
+#[expect(clippy::too_many_lines, reason = "the two structures of the driver have a line for each field")]
 unsafe fn copy_box(
     context: &Context,
     src_context: Option<&Context>,

@@ -167,6 +167,7 @@ fn leaked<T>(value: T) -> *mut T {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of hostile structures")]
 fn hostile_structures_are_refused_and_released_once() {
     let field = |name: &'static std::ffi::CStr, typestr: &str| abi::CField {
         name: name.as_ptr(),

@@ -215,6 +215,7 @@ impl<'r> Interpreter<'r> {
         (!self.guards.is_empty()).then(|| slot % self.guards.len())
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm for each action")]
     fn action(&mut self, action: Action) -> Option<()> {
         match action {
             Action::Stream { blocking, device } => {
