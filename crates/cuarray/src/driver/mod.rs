@@ -130,6 +130,8 @@ pub(crate) const fn can_block(symbol: &'static str) -> bool {
         "cuDevicePrimaryCtxRe", // Retain, Release
         "cuEventRecord",
         "cuEventSynchronize",
+        "cuGreenCtxRecordEvent",
+        "cuGreenCtxWaitEvent",
         "cuIpcCloseMemHandle",
         "cuIpcOpenMemHandle",
         "cuLaunch",
