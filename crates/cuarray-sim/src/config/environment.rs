@@ -252,15 +252,23 @@ fn visible(value: &str, devices: usize) -> Vec<usize> {
 /// directory, and it must be writable now, because exit is too late for an error.
 fn written_at_exit(value: &str) -> Option<PathBuf> {
     let path = std::path::absolute(value).ok()?;
-    can_be_written(&path.with_file_name(path.file_name()?.to_string_lossy().replace("%p", "0"))).then_some(path)
+    let number = std::process::id().to_string();
+    can_be_written(&path.with_file_name(path.file_name()?.to_string_lossy().replace("%p", &number))).then_some(path)
 }
 
-/// Whether a file can be written. A missing file is made and removed.
+/// Whether a file can be written. If it is missing, another file of its folder is made and removed: other processes may ask for the same file
+/// now, or write it.
 fn can_be_written(path: &Path) -> bool {
-    let open = |new| std::fs::OpenOptions::new().append(true).create_new(new).open(path);
-    match open(true) {
-        Ok(_) => std::fs::remove_file(path).is_ok(),
-        Err(error) => error.kind() == std::io::ErrorKind::AlreadyExists && open(false).is_ok(),
+    let open = |path: &Path, make| std::fs::OpenOptions::new().append(true).create(make).open(path);
+    match open(path, false) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let beside = path.with_file_name(format!(".cuarray-sim-{}", std::process::id()));
+            let made = open(&beside, true).is_ok();
+            // Another thread of this process may have removed it.
+            let _ = std::fs::remove_file(beside);
+            made
+        }
+        result => result.is_ok(),
     }
 }
 
@@ -393,6 +401,17 @@ mod tests {
         let uuid = format!("GPU-{}", crate::config::identity::uuid_text(3));
         assert_eq!(visible(&uuid), Some(vec![3]));
         assert_eq!(from(&[]).unwrap().visible, None);
+    }
+
+    #[test]
+    fn file_that_others_ask_for_at_the_same_time_can_be_written() {
+        let path = std::env::temp_dir().join(format!("cuarray-sim-asked-{}.json", std::process::id()));
+        let ask = || (0..1000).all(|_| can_be_written(&path));
+        let all = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+            threads.into_iter().all(|thread| thread.join().unwrap())
+        });
+        assert!(all && !path.exists());
     }
 
     #[test]
