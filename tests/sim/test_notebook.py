@@ -31,7 +31,7 @@ def fill(stream, size):
 
 @pytest.fixture
 def kernel(environment: dict[str, str], tmp_path: Path) -> Iterator[tuple[object, Cell]]:
-    """A kernel of Jupyter, and a function that runs a cell in it and returns its output by stream, or by type."""
+    """A kernel of Jupyter, and a function that runs a cell in it and returns its output for each stream and type."""
     running, client = manager.start_new_kernel(env=environment, cwd=str(tmp_path))
 
     def cell(code: str) -> dict[str, str]:

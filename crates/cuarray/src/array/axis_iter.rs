@@ -1,7 +1,9 @@
 //! Iterators over the parts of a [`DeviceArray`]: [`axis_iter`](DeviceArray::axis_iter) and [`rows`](DeviceArray::rows).
 
 use super::device_array::DeviceArray;
-use crate::{Dimension, Error, Index, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn, Result};
+use crate::{
+    Dimension, Error, Index, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn, Result, protocol::layout::index::place_within,
+};
 
 /// A number of dimensions that has a smaller one: [`Ix1`] to [`Ix6`], or [`IxDyn`].
 ///
@@ -53,9 +55,7 @@ impl<T, D: Dimension> DeviceArray<T, D> {
     where
         D: RemoveAxis,
     {
-        let place = if axis < 0 { axis.checked_add_unsigned(self.ndim()) } else { Some(axis) };
-        let place = place.and_then(|place| usize::try_from(place).ok()).filter(|&place| place < self.ndim());
-        let Some(axis) = place else {
+        let Some(axis) = place_within(axis, self.ndim()) else {
             return Err(Error::out_of_bounds(format!("the array has {} dimensions, and not {axis}", self.ndim())));
         };
         let all = Index::Slice(crate::Slice { start: None, stop: None, step: None });

@@ -104,6 +104,12 @@ impl Slice {
     }
 }
 
+/// The place among `length` places. A negative one counts from the end. `None` if there is no such place.
+pub(crate) fn place_within(place: isize, length: usize) -> Option<usize> {
+    let place = if place < 0 { place.checked_add_unsigned(length)? } else { place };
+    usize::try_from(place).ok().filter(|place| *place < length)
+}
+
 impl Layout {
     /// The view that an index selects. Axes without an entry are kept completely.
     ///
@@ -137,11 +143,10 @@ impl Layout {
                 Index::Ellipsis => take_whole(&mut axis, whole, &mut shape, &mut strides),
                 Index::At(at) => {
                     let (length, stride) = (self.shape()[axis], self.strides()[axis]);
-                    let place = if at < 0 { at.checked_add_unsigned(length) } else { Some(at) };
-                    let place = place.filter(|place| (0..length as isize).contains(place)).ok_or_else(|| {
+                    let place = place_within(at, length).ok_or_else(|| {
                         Error::out_of_bounds(format!("index {at} is out of bounds for axis {axis} with size {length}"))
                     })?;
-                    offset = offset.wrapping_add(place.wrapping_mul(stride));
+                    offset = offset.wrapping_add((place as isize).wrapping_mul(stride));
                     axis += 1;
                 }
                 Index::Slice(slice) => {
