@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -23,11 +22,11 @@ class JUnit:
     """A JUnit file that grows by a suite for each file of tests."""
 
     def __init__(self, file: Path) -> None:
-        self.file, self.lock = file, threading.Lock()
+        self.file = file
         file.write_text(f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n{END}', encoding="utf-8")
 
     def add(self, run: FileRun) -> None:
-        with self.lock, self.file.open("r+b") as file:
+        with self.file.open("r+b") as file:
             size = file.seek(0, 2)
             file.seek(size - len(END))
             file.write((suite(run, with_texts=size < MOST_BYTES) + END).encode())

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -45,6 +46,8 @@ class Run:
     jobs: int
     rehearsal: bool = False
     started: float = field(default_factory=time.monotonic)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held to change and write results: jobs run side by side."""
     summary: dict[str, Any] = field(default_factory=dict)
     kit: dict[str, Any] = field(
         default_factory=lambda: {
@@ -116,9 +119,10 @@ class Run:
         def file(name: str, path: str) -> None:
             limit = 5.0 if name == slices.PLANTED.name else slices.SLOW.get(path, slices.SECONDS)
             done = run_file(name, path, environment, limit, self.end)
-            junit.add(done)
-            runs.append(done)
-            self.note(tests=counts(runs), problems={run.file: run.problem for run in runs if run.problem})
+            with self.lock:
+                junit.add(done)
+                runs.append(done)
+                self.note(tests=counts(runs), problems={run.file: run.problem for run in runs if run.problem})
 
         jobs: list[Callable[[], None]] = [
             lambda name=name, path=path: file(name, path) for name, path in slices.files(self.rehearsal)
@@ -156,13 +160,14 @@ class Run:
             "10",
         ]
         done = finished([*command, "--json", str(file)], environment, min(KIT_SECONDS, self.left))
-        if file.exists():
-            self.kit["libraries"] += json.loads(file.read_text())["libraries"]
-            del self.kit["left_out"][library]
-            file.unlink()
-        else:
-            self.kit["left_out"][library] = done
-        write(self.results / "kit.json", self.kit)
+        with self.lock:
+            if file.exists():
+                self.kit["libraries"] += json.loads(file.read_text())["libraries"]
+                del self.kit["left_out"][library]
+                file.unlink()
+            else:
+                self.kit["left_out"][library] = done
+            write(self.results / "kit.json", self.kit)
 
 
 def finished(command: list[str], environment: dict[str, str], seconds: float) -> str:

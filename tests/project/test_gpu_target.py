@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+import threading
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from generated import differences
-from gpu import report, results, slices
+from gpu import report, results, run, slices
 from gpu.facts import comparison
 from gpu.facts.recorder import Recorder, Recording
 from gpu.file_run import FileRun, Outcome
@@ -76,6 +77,30 @@ def test_large_junit_file_keeps_no_texts(tmp_path: Path, monkeypatch: pytest.Mon
         junit.add(FileRun("exchange", f"tests/{number}.py", [Outcome("test", "failed", 0.0, "x" * 1000)]))
     lengths = [len(case[0].text or "") for suite in ElementTree.parse(junit.file).getroot() for case in suite]
     assert lengths == [1000, 200, 200]
+
+
+def test_jobs_that_end_at_the_same_time_lose_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs, reason = 4, "it is not installed"
+    end = threading.Barrier(jobs, timeout=60)
+
+    def finish(*_: object) -> str:
+        end.wait()
+        return reason
+
+    def run_file(slice_name: str, path: str, *_: object) -> FileRun:
+        end.wait()
+        return FileRun(slice_name, path, [Outcome("test", "passed")])
+
+    libraries, files = [f"library {n}" for n in range(100)], [("exchange", f"tests/{n}.py") for n in range(100)]
+    monkeypatch.setattr(slices, "kit_libraries", lambda: libraries)
+    monkeypatch.setattr(slices, "files", lambda rehearsal: files)
+    monkeypatch.setattr(run, "finished", finish)
+    monkeypatch.setattr(run, "run_file", run_file)
+    run.Run(tmp_path, 600.0, jobs).tests({})
+    suites = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert sorted(suite.get("name") or "" for suite in suites) == sorted(path for _, path in files)
+    assert json.loads((tmp_path / "kit.json").read_text())["left_out"] == dict.fromkeys(libraries, reason)
+    assert json.loads((tmp_path / "summary.json").read_text())["tests"] == {"exchange": {"passed": len(files)}}
 
 
 def test_recording_that_was_cut_off_is_read_from_its_journal(tmp_path: Path) -> None:
