@@ -180,17 +180,23 @@ test-rust: install ## run the Rust tests
 
 # These tests need two devices throughout.
 TWO_DEVICES := tests/sim/test_nccl.py
+MPI4PY_SUITE := tests/interop/test_mpi4py_suite.py
 
 .PHONY: test-python
-test-python: peers $(EXTENSIONS) $(NVJITLINK) $(MPICH) mpi4py-tests ## run the Python tests on the simulated driver
+test-python: peers $(EXTENSIONS) $(NVJITLINK) $(MPICH) ## run the Python tests on the simulated driver
 	$(call say,Planted bugs that the simulator must find)
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
-	PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --cuarray-sim --numprocesses 2 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
+	PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --ignore $(MPI4PY_SUITE) --cuarray-sim --numprocesses 3 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
 	$(call say,Python tests on two simulated devices)
 	CUARRAY_SIM_DEVICES=2 $(BIN)/python -m pytest $(TWO_DEVICES) --cuarray-sim --numprocesses 2 $(call expected_skips,two-devices)
 	$(call say,Stand-ins for the toolchain with nvJitLink)
 	PYTHONPATH="$(CURDIR)/$(dir $(NVJITLINK))" $(BIN)/python -m pytest tests/toolchain --cuarray-sim $(call expected_skips,nvjitlink)
+
+.PHONY: mpi4py-suite
+mpi4py-suite: peers mpi4py-tests ## run mpi4py's own tests of buffers on the simulated driver
+	$(call say,mpi4py's own tests on the simulated driver)
+	$(BIN)/python -m pytest $(MPI4PY_SUITE) --cuarray-sim --numprocesses 2
 
 # Two devices, as some tests copy between them.
 .PHONY: test-torch

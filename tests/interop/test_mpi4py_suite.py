@@ -1,6 +1,6 @@
 """mpi4py's own tests of buffers (`mpi4py_suite.py`) pass between two processes on simulated drivers, without findings.
 
-They are in mpi4py's source distribution, which `make test` fetches. docs/results/peer-suites.md has the results of the modules that
+They are in mpi4py's source distribution, which `make mpi4py-suite` fetches. docs/results/peer-suites.md has the results of the modules that
 are left out here to save time.
 """
 
