@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any, is_typeddict
 
 from generated import differences
 
 from cuarray.check.registry import ORDER
+from cuarray_sim import findings_report
 
 ROOT = Path(__file__).parents[2]
 DECLARATION = ROOT / "crates/cuarray-races/src/finding.rs"
@@ -43,3 +46,22 @@ def test_python_has_the_declared_kinds() -> None:
 
 def test_kinds_of_the_conformance_kit_are_declared() -> None:
     assert set(ORDER) < set(kinds())
+
+
+def test_types_of_python_and_the_page_have_the_keys_of_the_schema() -> None:
+    schema = json.loads((PYTHON.parent / "report.schema.json").read_text(encoding="utf-8"))
+    keys: dict[str, set[str]] = {
+        name: set(each["properties"]) for name, each in schema["$defs"].items() if "properties" in each
+    }
+    keys["Report"] = set(schema["properties"])
+    declared: dict[str, Any] = {name: each for name, each in vars(findings_report).items() if is_typeddict(each)}
+    assert {name: set(each.__annotations__) for name, each in declared.items()} == keys
+    sections = re.split(r"^## (?:A |An |The )?", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    rows = {
+        section.split("\n", 1)[0].capitalize(): set(
+            re.findall(r"`(\w+)`", " ".join(re.findall(r"^\|(.*?)\|", section, re.MULTILINE)))
+        )
+        for section in sections
+    }
+    for name in ("Report", "Finding", "Side", "Site", "Lane", "Operation"):
+        assert rows[name] == keys[name], name

@@ -15,6 +15,7 @@ macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
         /// The kind of a problem.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
         pub enum Kind {
             $($(#[$doc])* #[serde(rename = $name)] $kind,)*
         }
@@ -106,6 +107,7 @@ kinds! {
 
 /// How an operation treats memory or a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum AccessKind {
     /// Reads bytes.
@@ -124,6 +126,7 @@ pub enum AccessKind {
 
 /// The kind of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LaneKind {
     /// A host thread.
@@ -144,6 +147,7 @@ pub enum LaneKind {
 
 /// A stream or a host thread: its operations happen one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Lane {
     /// The lane's number in the report, counted from 0 in the order of first operations.
     pub number: u32,
@@ -161,6 +165,7 @@ pub struct Lane {
 
 /// A range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Range {
     /// The first byte's address.
     pub address: u64,
@@ -170,6 +175,7 @@ pub struct Range {
 
 /// The allocation that holds a finding's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Allocation {
     /// The first byte's address.
     pub address: u64,
@@ -189,6 +195,7 @@ pub struct Allocation {
 
 /// The handle that a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Object {
     /// The kind of object: `stream`, `event`, `context`, `memory handle` or `address reservation`.
     pub kind: &'static str,
@@ -198,6 +205,7 @@ pub struct Object {
 
 /// The variable of a kernel's module that holds a finding's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Variable {
     /// The name in the PTX, or the handle of a condition; `None` for dynamic shared memory.
     pub name: Option<String>,
@@ -209,6 +217,7 @@ pub struct Variable {
 
 /// The place of an access in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct KernelPlace {
     /// The index of the block in the grid.
     pub block: [u32; 3],
@@ -247,6 +256,7 @@ impl fmt::Display for KernelPlace {
 
 /// One of the operations that a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Side {
     /// The function that was called (`cuMemcpyDtoDAsync_v2`), or the name of a kernel launch or of a host access.
     pub call: &'static str,
@@ -268,6 +278,7 @@ pub struct Side {
 
 /// One problem of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The number in the report, counted from 1 in the order of discovery.
     pub number: u64,
@@ -298,6 +309,7 @@ pub struct Finding {
 
 /// One operation of the history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Operation {
     /// Its place: counted from 1 over all lanes, in the order of the calls.
     pub ordinal: u64,
@@ -321,6 +333,7 @@ pub struct Operation {
 
 /// Bytes that an operation touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Access {
     /// How the bytes were touched.
     #[serde(rename = "access")]
@@ -332,6 +345,7 @@ pub struct Access {
 
 /// A line of the suppressions file, with its effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Suppressed {
     /// The number of the line, counted from 1.
     pub line: u32,
@@ -343,6 +357,7 @@ pub struct Suppressed {
 
 /// The memory that the search for findings watches, and the memory that this takes, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Watched {
     /// The bytes of live allocations and variables, whose accesses are compared.
     pub bytes: u64,
@@ -356,6 +371,7 @@ pub struct Watched {
 
 /// All findings, and the history in which they happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
     /// The findings in the order of discovery.
     pub findings: Vec<Finding>,

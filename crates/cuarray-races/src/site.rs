@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 /// A call site. Each part is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Site {
     /// The innermost Python frame whose file belongs to no installed package: the user's line.
     pub user: Option<Frame>,
@@ -20,6 +21,7 @@ pub struct Site {
 
 /// A line of source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SourceLine {
     /// The file as the compiler named it.
     pub file: String,
@@ -29,6 +31,7 @@ pub struct SourceLine {
 
 /// A Python frame.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Frame {
     /// The file as the code object names it.
     pub file: String,
@@ -40,6 +43,7 @@ pub struct Frame {
 
 /// A place in machine code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Native {
     /// The file of the program or shared object.
     pub object: String,

@@ -67,12 +67,20 @@ class Frame(TypedDict):
     function: str
 
 
+class SourceLine(TypedDict):
+    """A line of a source that is not Python."""
+
+    file: str
+    line: int
+
+
 class Native(TypedDict):
     """A position in machine code."""
 
     object: str
     offset: int
     symbol: str | None
+    source: SourceLine | None
 
 
 class Site(TypedDict):
@@ -91,13 +99,6 @@ class Range(TypedDict):
 
     address: int
     length: int
-
-
-class SourceLine(TypedDict):
-    """A line of a kernel's source."""
-
-    file: str
-    line: int
 
 
 class KernelPlace(TypedDict):
@@ -125,6 +126,33 @@ class Side(TypedDict):
     ordinal: int
 
 
+class Allocation(TypedDict):
+    """The allocation of the bytes of a finding."""
+
+    address: int
+    size: int
+    kind: str
+    device: int
+    call: str
+    site: Site
+    ordinal: int
+
+
+class Variable(TypedDict):
+    """A variable of a kernel's module, or the condition of a graph."""
+
+    name: str | None
+    space: str
+    offset: int
+
+
+class Object(TypedDict):
+    """An object of the driver."""
+
+    kind: str
+    handle: int
+
+
 class Finding(TypedDict):
     """An error in the program."""
 
@@ -134,14 +162,47 @@ class Finding(TypedDict):
     fingerprint: str
     """Text that is equal for this finding in every run and on every machine."""
     count: int
+    allocations: int
+    """The number of allocations in which it was found."""
     bytes: Range | None
     offset: int | None
-    allocation: dict[str, object] | None
-    variable: dict[str, object] | None
-    object: dict[str, object] | None
+    allocation: Allocation | None
+    variable: Variable | None
+    object: Object | None
     sides: list[Side]
     missing: str | None
     """The edge or call that would have prevented the finding."""
+
+
+class Lane(TypedDict):
+    """A stream or a host thread."""
+
+    number: int
+    kind: str
+    handle: int
+    device: int | None
+    name: str
+    made: Site | None
+
+
+class Access(TypedDict):
+    """Bytes that an operation touched, from the first to the last."""
+
+    access: str
+    address: int
+    length: int
+
+
+class Operation(TypedDict):
+    """A call of the history."""
+
+    ordinal: int
+    lane: int
+    call: str
+    detail: str | None
+    site: Site
+    after: list[int]
+    accesses: list[Access]
 
 
 class Suppressed(TypedDict):
@@ -166,14 +227,14 @@ class Watched(TypedDict):
 
 
 class Report(TypedDict):
-    """All findings, and the history of operations."""
+    """All findings, and the history of operations. ``report.schema.json`` beside this module is the JSON Schema."""
 
     version: int
     findings: list[Finding]
     not_kept: int
     suppressed: list[Suppressed]
-    lanes: list[dict[str, object]]
-    operations: list[dict[str, object]]
+    lanes: list[Lane]
+    operations: list[Operation]
     forgotten: int
     watched: Watched
     """The memory of the search at the time of the report."""

@@ -7,6 +7,7 @@ use serde::Serialize;
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Document<'a> {
     version: u32,
     #[serde(flatten)]
@@ -34,9 +35,25 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
+    use super::{Document, VERSION};
     use crate::finding::*;
     use crate::site::{Frame, Site};
     use std::sync::Arc;
+    use std::{env, fs};
+
+    #[test]
+    fn schema_of_the_python_package_is_the_generated_one() {
+        let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+        let mut schema = settings.into_generator().into_root_schema_for::<Document<'_>>();
+        schema.insert("title".into(), "A report of the simulated CUDA driver".into());
+        schema.pointer_mut("/properties/version").unwrap()["const"] = VERSION.into();
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/cuarray-sim/cuarray_sim/report.schema.json");
+        if env::var_os("UPDATE").is_some_and(|update| update == "1") {
+            fs::write(file, &text).unwrap();
+        }
+        assert_eq!(fs::read_to_string(file).unwrap(), text, "UPDATE=1 writes the file, if each difference is right");
+    }
 
     #[test]
     fn finding_is_written_with_all_keys_in_order() {
