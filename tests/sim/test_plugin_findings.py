@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -211,6 +212,34 @@ def test_findings_are_shown_for_each_way_a_test_can_fail(suite: pytest.Pytester)
             "ERROR *::test_passes - RuntimeError: at teardown",
         ]
     )
+
+
+def test_junit_file_has_findings_of_each_phase_as_properties(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""
+        import pytest
+        def test_race(api): api.race()
+        @pytest.mark.cuarray_sim(expect="data-race")
+        def test_expected(api): api.race()
+        def test_clean(api): api.synchronize(0)
+        @pytest.fixture
+        def late(api):
+            yield
+            api.unwritten()
+        def test_teardown(late): pass
+    """)
+    suite.runpytest_subprocess("--cuarray-sim", "--junit-xml", "junit.xml")
+    found = {
+        case.get("name"): [
+            (each.get("name"), (each.get("value") or "").split(":")[0]) for each in case.iter("property")
+        ]
+        for case in ElementTree.parse("junit.xml").getroot().iter("testcase")
+    }
+    assert found == {
+        "test_race": [("cuarray_sim.found", "data-race")],
+        "test_expected": [("cuarray_sim.expected", "data-race")],
+        "test_clean": [],
+        "test_teardown": [("cuarray_sim.found", "uninitialized-read")],
+    }
 
 
 def test_skip_after_a_race_does_not_hide_the_finding(suite: pytest.Pytester) -> None:

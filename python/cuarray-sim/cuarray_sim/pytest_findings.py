@@ -85,6 +85,8 @@ class FindingCheck:
         self.marks = _Marks()
         # The findings of the phase that is reported next.
         self.tally: dict[str, dict[str, int]] = {}
+        # The same findings as properties of the test, which a JUnit file has.
+        self.properties: list[tuple[str, str]] = []
         # The line in pytest's list of failures, and the whole text, if that phase failed for findings.
         self.headline = ""
         self.text = ""
@@ -114,6 +116,7 @@ class FindingCheck:
                 result.longrepr = collector.repr_failure(pytest.ExceptionInfo.from_exception(failure))
             else:
                 result.sections.append(("findings", self.text))
+        self.properties = []
         self._send_along(result)
         return result
 
@@ -215,6 +218,7 @@ class FindingCheck:
                 "expected" if kind in self.marks.expected else "allowed" if kind in self.marks.allowed else "found"
             )
             tally[category][kind] += 1
+            self.properties.append((f"{MARKER}.{category}", finding["fingerprint"]))
         for suppressed in found["suppressed"]:
             if suppressed["count"]:
                 tally["suppressed"][str(suppressed["line"])] += suppressed["count"]
@@ -236,6 +240,10 @@ class FindingCheck:
             else:
                 result.sections.append(("findings", self.text))
                 self.headline = ""
+        # pytest has copied the list of the item.
+        item.user_properties += self.properties
+        result.user_properties += self.properties
+        self.properties = []
         self._send_along(result)
         return result
 
