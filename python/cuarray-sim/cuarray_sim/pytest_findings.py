@@ -85,7 +85,7 @@ class FindingCheck:
         self.marks = _Marks()
         # The findings of the phase that is reported next.
         self.tally: dict[str, dict[str, int]] = {}
-        # The same findings as properties of the test, which a JUnit file has.
+        # These findings as properties of the test, which a JUnit file has.
         self.properties: list[tuple[str, str]] = []
         # The line in pytest's list of failures, and the whole text, if that phase failed for findings.
         self.headline = ""
