@@ -64,6 +64,7 @@ thread_local! {
 const OVER: *const Thread = ptr::without_provenance(usize::MAX);
 
 /// Creates the state of the calling thread.
+#[cold]
 fn begin() -> *const Thread {
     static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
     let thread = Box::into_raw(Box::new(Thread {

@@ -73,13 +73,14 @@ struct Export {
     flags: Flags,
 }
 
-/// Runs `body` inside the work that all calls share.
-fn dispatch<const N: usize>(
-    export: Export,
+/// Runs `body` inside the work that all calls share. It is no generic function: a copy for each entry point would be a fifth of the
+/// library's code.
+fn dispatch(
+    export: &Export,
     entry: Entry<'_>,
-    arguments: impl Fn() -> [(&'static str, u64); N],
-    shown: impl Fn() -> String,
-    body: impl FnOnce(&Call<'_>) -> Result<(), CUresult>,
+    arguments: &dyn Fn() -> Vec<(&'static str, u64)>,
+    shown: &dyn Fn() -> String,
+    body: &dyn Fn(&Call<'_>) -> Result<(), CUresult>,
 ) -> CUresult {
     let guarded = AssertUnwindSafe(|| {
         let Some(driver) = current::driver().filter(|_| !exit::is_over()) else {
@@ -89,7 +90,7 @@ fn dispatch<const N: usize>(
             return refuse_after_shutdown(export.symbol, shown);
         };
         thread_sanitizer::call_begins();
-        let begun = driver.trace.as_ref().map(|trace| trace.begin(&shown));
+        let begun = driver.trace.as_ref().map(|trace| trace.begin(shown));
         let count = driver.calls_of[export.index].fetch_add(1, Ordering::Relaxed) + 1;
         let allowed = match export.flags {
             Flags { early: true, .. } => Ok(()),
@@ -137,7 +138,7 @@ fn dispatch<const N: usize>(
                         let site = site::capture(entry);
                         thread::with(|thread| thread.caller.replace(Some(caller(site))));
                     }
-                    report_refusal(&call, &export, code, &arguments());
+                    report_refusal(&call, export, code, &arguments());
                 }
                 if code != CUresult::CUDA_ERROR_NOT_READY {
                     driver.log.add(CU_LOG_LEVEL_ERROR, number, &refusal(export.symbol, &shown(), code));
@@ -165,7 +166,7 @@ fn refusal(symbol: &str, arguments: &str, code: CUresult) -> String {
 }
 
 /// Refuses a call after the shutdown of the driver, or after the calling thread's state was freed.
-fn refuse_after_shutdown(symbol: &'static str, shown: impl Fn() -> String) -> CUresult {
+fn refuse_after_shutdown(symbol: &'static str, shown: &dyn Fn() -> String) -> CUresult {
     let result = CUresult::CUDA_ERROR_DEINITIALIZED;
     if let Some(trace) = current::of_process().and_then(|driver| driver.trace.as_ref()) {
         // SAFETY: the call has no preconditions.
@@ -243,9 +244,9 @@ macro_rules! export {
             };
             static PLACE: ReturnPlace = ReturnPlace::new();
             let entry = Entry { place: &PLACE, anchor: site::stack_pointer!() };
-            let arguments = || [$((stringify!($arg), Word::word(&$arg)),)*];
+            let arguments = || vec![$((stringify!($arg), Word::word(&$arg)),)*];
             let shown = || trace::shown(&[$((stringify!($arg), &$arg),)*]);
-            dispatch(export, entry, arguments, shown, |call| {
+            dispatch(&export, entry, &arguments, &shown, &|call| {
                 // SAFETY: the caller passes what the manual of this entry point defines.
                 $group::$symbol(call, $(unsafe { Received::received($arg) }),*)
             })
@@ -268,7 +269,7 @@ fn refuse_unsupported(symbol: &'static str, reason: &str) -> CUresult {
     let refused = || {
         let result = CUresult::CUDA_ERROR_NOT_SUPPORTED;
         let Some(driver) = current::driver().filter(|_| !exit::is_over()) else {
-            return refuse_after_shutdown(symbol, String::new);
+            return refuse_after_shutdown(symbol, &String::new);
         };
         driver.count_refused(symbol);
         driver.explain_refusal(symbol, reason);
