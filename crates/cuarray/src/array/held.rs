@@ -6,7 +6,7 @@ use crate::{
     DevicePtr, Error, Interface, Owner, Result, StreamEntry,
     driver::{Context, Stream},
     owner::drop_without_unwinding,
-    sync::{Deferred, Memory, Pending, Resource, SyncState},
+    sync::{Deferred, Home, Memory, Pending, Resource, SyncState},
 };
 use std::{ops::Range, sync::Arc};
 
@@ -69,14 +69,14 @@ impl Held {
     pub(super) fn with_home(&self, interface: Interface, home: Option<&Stream>) -> Result<(Box<Interface>, SyncState)> {
         let home = home.map(|home| home.resolve_in(self.context()));
         let entry = home.as_ref().map_or(Ok(StreamEntry::None), |home| StreamEntry::try_from(home.handle() as i128))?;
-        let mut state = SyncState::new(home.clone(), self.pending().clone());
-        match &home {
-            Some(home) if home.is_owned() => self.add_home(home),
-            // The stream's owner may destroy it before the memory is freed, so events record its work.
-            Some(_) => state = state.outliving_home(),
-            None => {}
-        }
-        Ok((Box::new(interface.with_stream(entry)), state))
+        let home = home.map(|home| match home.is_owned() {
+            true => {
+                self.add_home(&home);
+                Home::lasting(home)
+            }
+            false => Home::outlived(home),
+        });
+        Ok((Box::new(interface.with_stream(entry)), SyncState::new(home, self.pending().clone())))
     }
 
     pub(super) fn context(&self) -> &Context {

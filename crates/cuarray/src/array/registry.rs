@@ -25,7 +25,7 @@ use crate::{
     Error, Interface, Owner, Result,
     driver::Stream,
     protocol::layout::Tuple,
-    sync::{Access, Begun, SyncState},
+    sync::{Access, Begun, Home, SyncState},
 };
 use std::{
     ops::Range,
@@ -322,7 +322,7 @@ impl Wanted<'_> {
                 // contract of `RawView::new`. Both drivers share an address space, so they are one library, and the handle means the same
                 // stream in both.
                 let home = unsafe { Stream::from_raw(self.stream.driver(), *home, None) };
-                others.push((SyncState::in_home(home, None), None, self.access));
+                others.push((SyncState::in_home(Home::lasting(home)), None, self.access));
             }
             None => {}
         }

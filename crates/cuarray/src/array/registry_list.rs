@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Interface, Layout, TypeStr,
     driver::{Api, CUresult, Driver, Stream},
-    sync::{Access, Begun, SyncState},
+    sync::{Access, Begun, Home, SyncState},
 };
 use proptest::{prelude::*, sample::Index};
 use std::{ffi::c_uint, ops::Range, ptr};
@@ -151,7 +151,7 @@ impl World {
         let Known { view, access, state } = self.list.swap_remove(place);
         let Some(data) = &self.views[view].0 else { return };
         let begun = (state == State::Live { has_edges: true }).then(|| (&data.stream, Begun::default()));
-        let order = || Order::InState(SyncState::in_home(data.stream.clone(), None), None);
+        let order = || Order::InState(SyncState::in_home(Home::lasting(data.stream.clone())), None);
         data.entries.release(access, begun, keeps.then_some(order));
         if keeps {
             self.list.push(Known { view, access, state: State::Released });

@@ -4,7 +4,7 @@ use super::registry::{Edges, Entries, Leaked, Order, Others};
 use crate::{
     Interface, Layout, TypeStr,
     driver::{Api, CUresult, Driver, Stream},
-    sync::{Access, Begun, SyncState},
+    sync::{Access, Begun, Home, SyncState},
 };
 use loom::{cell::UnsafeCell, model, sync::Arc, thread};
 use std::{ffi::c_uint, ptr};
@@ -69,7 +69,7 @@ impl Guard {
 
     /// Releases the guard. Other views are ordered after its work.
     fn release(mut self) {
-        self.order = Some(Order::InState(SyncState::in_home(self.view.stream.clone(), None), None));
+        self.order = Some(Order::InState(SyncState::in_home(Home::lasting(self.view.stream.clone())), None));
     }
 }
 

@@ -8,6 +8,35 @@ use crate::{
     driver::{CUresult, CaptureStatus, Stream},
 };
 
+/// The capture that a stream took part in at some time, as far as it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum KnownCapture {
+    /// The driver was not asked, since no edge was needed.
+    #[default]
+    NotAsked,
+    /// The stream ran its work.
+    NoCapture,
+    /// The id of the capture.
+    Capture(u64),
+}
+
+impl KnownCapture {
+    /// The capture as [`of`] returns it; asks the driver now if it was not asked.
+    pub(super) fn or_ask(self, stream: &Stream) -> Result<Option<u64>> {
+        match self {
+            KnownCapture::NotAsked => of(stream),
+            KnownCapture::NoCapture => Ok(None),
+            KnownCapture::Capture(id) => Ok(Some(id)),
+        }
+    }
+}
+
+impl From<Option<u64>> for KnownCapture {
+    fn from(capture: Option<u64>) -> KnownCapture {
+        capture.map_or(KnownCapture::NoCapture, KnownCapture::Capture)
+    }
+}
+
 /// The id of the capture that a stream takes part in; `None` if the stream runs its work.
 ///
 /// # Errors
@@ -86,14 +115,14 @@ pub(super) fn still_pending(stream: &Stream) -> Error {
     ))
 }
 
-/// The error for work with a guard that was acquired in another capture, whose id is `then`, or before any capture.
+/// The error for work with a guard that was acquired in another capture, or `before` any capture.
 #[cold]
-pub(super) fn differs(stream: &Stream, then: Option<u64>) -> Error {
-    let why = match then {
-        None => "before the stream began to capture a graph; acquire it during the capture",
-        Some(_) => "during a capture that has ended; acquire it again",
+pub(super) fn differs(stream: &Stream, before: bool) -> Error {
+    let when = match before {
+        true => "before the stream began to capture a graph; acquire it during the capture",
+        false => "during a capture that has ended; acquire it again",
     };
-    Error::unsupported(format!("the array was acquired for {} {why}", name(stream.handle())))
+    Error::unsupported(format!("the array was acquired for {} {when}", name(stream.handle())))
 }
 
 /// The error for the end of a guard whose stream has begun a capture since.

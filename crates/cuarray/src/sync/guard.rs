@@ -1,7 +1,8 @@
 //! [`SyncGuard`]: ordered work in one stream on the data of several arrays, with edges before and after it.
 
 use super::{
-    Access, SyncState, capture, lane,
+    Access, SyncState,
+    capture::{self, KnownCapture},
     mark::Mark,
     release::{is_for_later, wait_for_context},
 };
@@ -57,7 +58,7 @@ impl SyncGuard {
     #[cfg(feature = "python")]
     pub(crate) fn capture(&self) -> Result<Option<u64>> {
         match &self.edges {
-            Some(edges) => edges.begun.capture.map_or_else(|| capture::of(&edges.stream), Ok),
+            Some(edges) => edges.begun.capture.or_ask(&edges.stream),
             None => Ok(None),
         }
     }
@@ -100,10 +101,9 @@ impl Edges {
         match self.waits {
             false => end(each(&self.data), &self.stream, self.begun),
             true => match (self.begun.capture, capture::of(&self.stream)?) {
-                (Some(Some(_)), _) => Ok(()),
-                (Some(None), Some(_)) => Err(capture::began_since(&self.stream).into()),
-                (None, Some(_)) => Ok(()),
-                (_, None) => Ok(super::synchronize(&self.stream)?),
+                (KnownCapture::Capture(_), _) | (KnownCapture::NotAsked, Some(_)) => Ok(()),
+                (KnownCapture::NoCapture, Some(_)) => Err(capture::began_since(&self.stream).into()),
+                (KnownCapture::NoCapture | KnownCapture::NotAsked, None) => Ok(super::synchronize(&self.stream)?),
             },
         }
     }
@@ -125,8 +125,8 @@ fn each(data: &[(SyncState, Access)]) -> impl Iterator<Item = (&SyncState, Acces
 pub(crate) struct Begun {
     /// The thread whose per-thread default stream is involved, if one is.
     thread: Option<ThreadId>,
-    /// The capture that the stream took part in; `None` if the driver was not asked, since no edge was needed.
-    capture: Option<Option<u64>>,
+    /// The capture that the stream took part in.
+    capture: KnownCapture,
 }
 
 impl Begun {
@@ -138,8 +138,9 @@ impl Begun {
     /// Checks that the guard orders work in `stream` if the stream takes part in the capture `now`.
     pub(crate) fn check_capture(&self, stream: &Stream, now: Option<u64>) -> Result<()> {
         match self.capture {
-            Some(then) if then != now => Err(capture::differs(stream, then)),
-            _ => Ok(()),
+            KnownCapture::NotAsked => Ok(()),
+            then if then == now.into() => Ok(()),
+            then => Err(capture::differs(stream, then == KnownCapture::NoCapture)),
         }
     }
 }
@@ -148,18 +149,17 @@ impl Begun {
 /// hold the data themselves. Pass the result to [`end`].
 pub(crate) fn begin<'a>(data: impl Iterator<Item = (&'a SyncState, Access)> + Clone, stream: &Stream) -> Result<Begun> {
     let _remembered = stream.driver().remember_current();
-    let per_thread = |stream: &Stream| stream.is_per_thread_default();
-    let mut involved = per_thread(stream);
+    let mut involved = stream.is_per_thread_default();
     let then = Mark::new(stream);
     for (index, (data_of_one, access)) in data.clone().enumerate() {
-        match data.clone().take(index).any(|(earlier, _)| has_same_home(earlier, data_of_one)) {
+        match data.clone().take(index).any(|(earlier, _)| earlier.has_same_home(data_of_one)) {
             true => data_of_one.before_except_home(&then, access)?,
             false => data_of_one.before_mark(&then, access)?,
         }
-        involved |= data_of_one.home.as_ref().is_some_and(per_thread);
+        involved |= data_of_one.home_stream().is_some_and(Stream::is_per_thread_default);
     }
     // If the end of the guard records work, it has to know whether a capture has begun since.
-    if data.clone().any(|(data, _)| data.records_work_in(stream)) {
+    if data.clone().any(|(data, _)| data.record_for(stream).is_some()) {
         then.capture()?;
     }
     Ok(Begun { thread: involved.then(|| thread::current().id()), capture: then.known_capture() })
@@ -183,14 +183,14 @@ pub(crate) fn end<'a>(
     let mark = Mark::new(stream);
     match begun.capture {
         // Work of a capture that has ended does not run, so there is nothing to order.
-        Some(Some(then)) if mark.capture()? != Some(then) => return Ok(()),
+        KnownCapture::Capture(then) if mark.capture()? != Some(then) => return Ok(()),
         // An event recorded now would be part of the graph, and would not follow the guard's work, which runs outside of it.
-        Some(None) if mark.capture()?.is_some() => return Err(capture::began_since(stream).into()),
+        KnownCapture::NoCapture if mark.capture()?.is_some() => return Err(capture::began_since(stream).into()),
         _ => {}
     }
     let mut ended = Ok(());
     for (index, (data_of_one, access)) in data.clone().enumerate() {
-        if !data.clone().take(index).any(|(earlier, _)| has_same_home(earlier, data_of_one)) {
+        if !data.clone().take(index).any(|(earlier, _)| earlier.has_same_home(data_of_one)) {
             ended = ended.and(data_of_one.after(&mark, access));
         }
     }
@@ -249,19 +249,6 @@ impl<K: Send + 'static> DeferredRelease for Unreleased<K> {
                 }
             }
         }
-    }
-}
-
-/// Whether both states have the same home stream, so that one edge serves both.
-fn has_same_home(one: &SyncState, other: &SyncState) -> bool {
-    match (&one.home, &other.home) {
-        // For a per-thread default stream, each piece of data has to record the thread.
-        (Some(first), Some(second))
-            if one.event.is_none() && other.event.is_none() && !first.is_per_thread_default() =>
-        {
-            lane::is_same(first, second).unwrap_or(false)
-        }
-        _ => false,
     }
 }
 

@@ -1,19 +1,22 @@
 //! [`Mark`]: the end of a stream's work; all streams that wait for it share one event.
 
-use super::{capture, lane};
+use super::{
+    capture::{self, KnownCapture},
+    lane,
+};
 use crate::{
     Error, Result,
     driver::{Event, PooledEvent, Stream},
 };
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::{Cell, RefCell},
     sync::Arc,
 };
 
 /// The end of a stream's work. Its event is recorded at the first wait, and never if there is none.
 pub(super) struct Mark<'a> {
     stream: &'a Stream,
-    capture: OnceCell<Option<u64>>,
+    capture: Cell<KnownCapture>,
     event: RefCell<Option<Recorded>>,
 }
 
@@ -42,12 +45,12 @@ impl Recorded {
 
 impl<'a> Mark<'a> {
     pub(super) fn new(stream: &'a Stream) -> Mark<'a> {
-        Mark { stream, capture: OnceCell::new(), event: RefCell::new(None) }
+        Mark { stream, capture: Cell::default(), event: RefCell::new(None) }
     }
 
     /// A mark of a stream that is known to take part in the capture `capture`, or in none.
     pub(super) fn in_capture(stream: &'a Stream, capture: Option<u64>) -> Mark<'a> {
-        Mark { capture: OnceCell::from(capture), ..Mark::new(stream) }
+        Mark { capture: Cell::new(capture.into()), ..Mark::new(stream) }
     }
 
     pub(super) fn stream(&self) -> &'a Stream {
@@ -55,17 +58,15 @@ impl<'a> Mark<'a> {
     }
 
     /// The capture that the stream takes part in, if the driver has been asked.
-    pub(super) fn known_capture(&self) -> Option<Option<u64>> {
-        self.capture.get().copied()
+    pub(super) fn known_capture(&self) -> KnownCapture {
+        self.capture.get()
     }
 
     /// The capture that the stream takes part in; the driver is asked once.
     pub(super) fn capture(&self) -> Result<Option<u64>> {
-        if let Some(known) = self.capture.get() {
-            return Ok(*known);
-        }
-        let capture = capture::of(self.stream)?;
-        Ok(*self.capture.get_or_init(|| capture))
+        let capture = self.capture.get().or_ask(self.stream)?;
+        self.capture.set(capture.into());
+        Ok(capture)
     }
 
     /// The recorded event, for a caller that keeps it.

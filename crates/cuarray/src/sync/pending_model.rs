@@ -4,7 +4,7 @@
 //! pending work and at each driver call that orders work. It switches a running thread for another at most twice, which keeps the number of
 //! interleavings small.
 
-use super::{Access, Memory, SyncGuard, SyncState};
+use super::{Access, Home, Memory, SyncGuard, SyncState};
 use crate::{
     Context, Stream,
     driver::{Allocation, copy::copy_device_to_device, fill::fill_bytes},
@@ -69,7 +69,7 @@ struct Data {
 
 impl Data {
     fn state(&self, home: Option<&Stream>) -> SyncState {
-        SyncState::new(home.cloned(), self.memory.pending().clone())
+        SyncState::new(home.cloned().map(Home::lasting), self.memory.pending().clone())
     }
 
     /// Writes in a stream without a guard.

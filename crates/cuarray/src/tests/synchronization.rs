@@ -4,7 +4,7 @@ use super::driver_fixture::{Fixture, calls, streams};
 use crate::{
     Context, Stream,
     driver::{Allocation, copy, fill},
-    sync::{self, Access, Memory, SyncGuard, SyncState},
+    sync::{self, Access, Home, Memory, SyncGuard, SyncState},
 };
 use cuarray_abi::CUresult;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Data {
     }
 
     fn sync_state(&self, home: Option<&Stream>) -> SyncState {
-        SyncState::new(home.cloned(), self.memory.pending().clone())
+        SyncState::new(home.cloned().map(Home::lasting), self.memory.pending().clone())
     }
 
     fn fill(&self, value: u8, stream: Option<&Stream>) {
@@ -272,10 +272,23 @@ fn transitively_ordered_work_is_not_waited_for_again() {
     beside.record(&home, Access::Read).unwrap();
     assert_eq!(waits(&state, &writer, Access::Write, Some(5)), 2);
     // An edge from the home stream covers all work that is recorded in it.
-    let outliving = data.sync_state(Some(&writer)).outliving_home();
+    let outliving = SyncState::new(Some(Home::outlived(writer.clone())), data.memory.pending().clone());
     outliving.record(&writer, Access::Write).unwrap();
     assert_eq!(waits(&outliving, &reader, Access::Write, Some(6)), 1);
     assert_eq!(data.read(&reader), 6);
+}
+
+#[test]
+fn home_stream_that_is_no_per_thread_stream_belongs_to_every_thread() {
+    let fixture = Fixture::new();
+    let data = Data::new(&fixture);
+    let [home, then] = streams(&data.context);
+    data.fill(2, Some(&home));
+    let other = std::thread::spawn(|| std::thread::current().id()).join().unwrap();
+    let counts = Counts::of(&fixture);
+    SyncState::in_home(Home::named(home, Some(other))).before(&then, Access::Write).unwrap();
+    assert_eq!(counts.since(&fixture), (1, 1, 0), "an edge, and no wait on the host");
+    assert_eq!(data.read(&then), 2);
 }
 
 #[test]

@@ -32,7 +32,7 @@ use crate::{
     Dimension, Element, Error, Interface, LayoutPolicy, Owner, Result, StreamEntry,
     driver::{Context, Driver, Event, Library, PointerAttributes, Stream, of_another_driver},
     protocol::interface::DevicePtr,
-    sync::{self, Access, Begun, Memory, NotEnded, SyncState},
+    sync::{self, Access, Begun, EventOf, Home, Memory, NotEnded, SyncState},
 };
 use std::{
     mem,
@@ -137,7 +137,7 @@ impl RawView {
         let data = match (driver, interface.stream().handle()) {
             (Some(driver), Some(handle)) if handle > 2 => {
                 // SAFETY: the stream is live by this function's contract.
-                Some(SyncState::in_home(unsafe { Stream::from_raw(driver, handle, None) }, None))
+                Some(SyncState::in_home(Home::lasting(unsafe { Stream::from_raw(driver, handle, None) })))
             }
             _ => None,
         };
@@ -216,7 +216,7 @@ impl RawView {
         let wait_for = |known: &mut KnownState, event: Option<Arc<Event>>| {
             if let Some(event) = event {
                 let state = mem::take(known).into_inner().unwrap_or_else(SyncState::without_home);
-                *known = KnownState::given(Some(state.with_event(event)));
+                *known = KnownState::given(Some(state.with_event(EventOf::Interface(event))));
             }
         };
         wait_for(&mut self.data, data);
@@ -521,7 +521,7 @@ impl BorrowedObject {
 
 /// The state of data with the home stream `home`.
 fn in_home(home: Option<Stream>, home_thread: Option<ThreadId>) -> Option<SyncState> {
-    home.map(|home| SyncState::in_home(home, home_thread))
+    home.map(|home| SyncState::in_home(Home::named(home, home_thread)))
 }
 
 /// The stream that an interface names.

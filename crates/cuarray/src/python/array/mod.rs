@@ -35,7 +35,7 @@ use crate::{
             tensor::{CUDA, CUDA_MANAGED, Prepared},
         },
     },
-    sync::{Access, Pending, SyncState},
+    sync::{Access, Home, Pending, SyncState},
 };
 use borrow_state::BorrowState;
 use dictionary::Template;
@@ -374,13 +374,13 @@ impl PyDeviceArray {
     /// Unsupported: the array was borrowed and the borrow has ended.
     pub(super) fn sync_state(&self) -> Result<SyncState> {
         self.check_borrow()?;
-        let home = self.home_stream()?;
-        // A foreign stream that was given as an object may be destroyed before the memory is freed.
-        let outlives = self.borrow_state.is_none()
-            && self.stream.is_some()
-            && home.as_ref().is_some_and(|home| !home.is_owned() && home.handle() != 1);
-        let state = SyncState::new(home, self.pending().clone()).in_thread(self.named_thread());
-        Ok(if outlives { state.outliving_home() } else { state })
+        let is_object = self.borrow_state.is_none() && self.stream.is_some();
+        let home = self.home_stream()?.map(|home| match is_object && !home.is_owned() && home.handle() != 1 {
+            // A foreign stream that was given as an object may be destroyed before the memory is freed.
+            true => Home::outlived(home),
+            false => Home::named(home, self.named_thread()),
+        });
+        Ok(SyncState::new(home, self.pending().clone()))
     }
 
     /// Makes later work in `stream` wait for all work on the memory.

@@ -23,7 +23,7 @@ use crate::python::{
 use crate::{
     Error, Result, StreamEntry, Version,
     driver::Event,
-    sync::{Access, SyncGuard, SyncState},
+    sync::{Access, EventOf, SyncGuard, SyncState},
 };
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -209,10 +209,10 @@ impl PyBorrow {
             let context = context_of(array.interface().data())?;
             // SAFETY: the caller promises that the handle is a live event, as in the driver's interface.
             let event = Arc::new(unsafe { Event::from_raw(&context, event.0) });
-            state = match self.event {
-                Some(_) => state.with_latest_event(event),
-                None => state.with_event(event),
-            };
+            state = state.with_event(match self.event {
+                Some(_) => EventOf::Latest(event),
+                None => EventOf::Interface(event),
+            });
         }
         let mut data: SmallVec<[(SyncState, Access); 2]> = SmallVec::new();
         data.push((state, access));
