@@ -9,7 +9,7 @@
 //! handle, and 0 is disallowed. But `None` means the legacy default stream in DLPack, and "nothing to wait for" in the interface. -1
 //! asks for no ordering.
 
-use super::exchange;
+use super::exchange::{self, Cached};
 use crate::python::{
     export::dlpack::{self, Number},
     ffi::{
@@ -94,18 +94,17 @@ without a type string), ValueError if the tensor is wrong.
         }
         let object = object
             .ok_or_else(|| arguments.refused(format_args!("is missing 1 required positional argument: 'obj'")))?;
-        if stream.is_none()
-            && device.is_none()
-            && copy.is_none()
-            && let Some(table) = exchange::cached(&object.get_type())
-        {
-            return match table {
-                Some(table) => table.import(&object, true, None),
-                None => match ask(&object, &Ready::Default, None) {
-                    Ok(capsule) => adopt(object.py(), taken(&capsule)?, &Ready::Default),
-                    Err(error) => Python::attach(|_| again(&object, error)),
-                },
-            };
+        if stream.is_none() && device.is_none() && copy.is_none() {
+            match exchange::cached(&object.get_type()) {
+                Cached::Table(table) => return table.import(&object, true, None),
+                Cached::NoTable => {
+                    return match ask(&object, &Ready::Default, None) {
+                        Ok(capsule) => adopt(object.py(), taken(&capsule)?, &Ready::Default),
+                        Err(error) => Python::attach(|_| again(&object, error)),
+                    };
+                }
+                Cached::Unknown => {}
+            }
         }
         Python::attach(|_| match device {
             Some(device) => on_device(&object, stream.as_deref(), copy, device),

@@ -92,24 +92,38 @@ static CACHE: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 /// The longest chain of table versions; a longer chain is treated as endless.
 const MOST_TABLES: usize = 64;
 
-/// The cached result for a type: its table, or that it has none.
-#[inline]
-pub(in crate::python) fn cached(kind: &Bound<'_, PyType>) -> Option<Option<Table>> {
-    let address = kind.as_ptr() as usize;
-    if WITHOUT.load(Relaxed) == address {
-        return Some(None);
-    }
-    // If another thread holds the lock, this one works without the cache.
-    let latest = LATEST.try_lock().ok()?;
-    let latest = latest.as_ref().filter(|latest| latest.address == address)?;
-    latest.kind.bind(kind.py()).upgrade().is_some_and(|of| of.is(kind)).then_some(Some(latest.table))
+/// The cached result for a type.
+#[derive(Clone, Copy)]
+pub(in crate::python) enum Cached {
+    Table(Table),
+    NoTable,
+    Unknown,
 }
 
-/// The table of a type in a supported version. Each type is queried once. [`cached`] never reports a PyTorch type as a type without a table,
-/// because its tensors must be checked for marks.
+/// The cached result for a type. A PyTorch type is never [`Cached::NoTable`], because its tensors must be checked for marks.
+#[inline]
+pub(in crate::python) fn cached(kind: &Bound<'_, PyType>) -> Cached {
+    let address = kind.as_ptr() as usize;
+    if WITHOUT.load(Relaxed) == address {
+        return Cached::NoTable;
+    }
+    // If another thread holds the lock, this one works without the cache.
+    match LATEST.try_lock().as_deref() {
+        Ok(Some(latest))
+            if latest.address == address && latest.kind.bind(kind.py()).upgrade().is_some_and(|of| of.is(kind)) =>
+        {
+            Cached::Table(latest.table)
+        }
+        _ => Cached::Unknown,
+    }
+}
+
+/// The table of a type in a supported version. Each type is queried once.
 pub(in crate::python) fn of_type(kind: &Bound<'_, PyType>) -> Result<Option<Table>> {
-    if let Some(result) = cached(kind) {
-        return Ok(result);
+    match cached(kind) {
+        Cached::Table(table) => return Ok(Some(table)),
+        Cached::NoTable => return Ok(None),
+        Cached::Unknown => {}
     }
     let address = kind.as_ptr() as usize;
     let (table, is_torchs) = lookup(kind)?;
