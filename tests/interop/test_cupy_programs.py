@@ -239,3 +239,17 @@ def cub_sum(cp: Any) -> Any:
         return cp.arange(5.0).sum()
     finally:
         _accelerator.set_routine_accelerators([])
+
+
+def test_memory_in_cupy_pools_is_no_leak_of_a_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import cupy
+        KEPT = []
+        def test_of_freed_arrays():
+            assert float((cupy.zeros(1000) + 1).sum()) == 1000
+        def test_that_keeps_an_array():
+            KEPT.append(cupy.zeros(100))
+    """)
+    result = pytester.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*kept by global `KEPT` of *, [[]0[]] (cupy.ndarray)"])

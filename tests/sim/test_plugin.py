@@ -119,6 +119,45 @@ def test_leaks_of_memory_streams_and_events_are_listed(suite: pytest.Pytester) -
     result.stdout.no_fnmatch_line("*ERROR at teardown of test_clean_afterwards*")
 
 
+def test_leak_names_the_variable_that_keeps_the_array(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import cuarray, numpy
+
+        class Cache:
+            entries = []
+            def __init__(self): self.array = None
+
+        CACHE, OWNERS = {}, [Cache()]
+
+        def array(): return cuarray.to_device(numpy.zeros(100))
+        def test_dictionary(): CACHE["first"] = array()
+        def test_attribute(): OWNERS[0].array = array()
+        def test_class(): Cache.entries.append(array())
+        def test_view(): OWNERS.append(array()[10:])
+        def test_closure():
+            kept = array()
+            CACHE["function"] = lambda: kept
+        def test_suspended_generator():
+            def values():
+                kept = array()
+                yield
+                print(kept)
+            CACHE["values"] = values()
+            next(CACHE["values"])
+    """)
+    result = pytester.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(passed=6, errors=6)
+    module, kind = "test_leak_names_the_variable_that_keeps_the_array", "(cuarray.DeviceArray)"
+    assert [line.strip() for line in result.outlines if "kept by" in line] == [
+        f"kept by global `CACHE` of {module}, ['first'] {kind}",
+        f"kept by global `OWNERS` of {module}, [0].array {kind}",
+        f"kept by class `Cache` of {module}, .entries[0] {kind}",
+        f"kept by global `OWNERS` of {module}, [1] {kind}",
+        f"kept by a variable or a default of function `test_closure.<locals>.<lambda>` of {module}, [0] {kind}",
+        f"kept by local `kept` of values at {pytester.path / module}.py:22 {kind}",
+    ]
+
+
 def test_new_allocation_at_reused_address_is_a_leak(suite: pytest.Pytester) -> None:
     suite.makepyfile("""
         import pytest

@@ -4,9 +4,9 @@ It compares the driver's statistics before and after each test. A test that leav
 gets an error at teardown, which lists the objects with the calls that made them. ``@pytest.mark.cuarray_sim_leaks`` allows leaks.
 
 - Objects of fixtures with a wider scope than one test, and older objects, are not leaks of the test.
-- Before the comparison, garbage is collected and deferred releases are made: those of cuarray, the queues of deallocations of
-  numba-cuda and numba-cuda-mlir, the streams of numba-cuda's last launches, and PyTorch's unused memory. Idle events in cuarray's
-  pools are not counted, nor are objects that libraries keep until the process ends: streams and events of PyTorch, streams of
+- Before the comparison, garbage is collected and deferred releases are made: those of cuarray, and the queues of deallocations of
+  numba-cuda and numba-cuda-mlir. The streams of numba-cuda's last launches and the unused memory of PyTorch and CuPy go too. Idle events in
+  cuarray's pools are not counted, nor are objects that libraries keep until the process ends: streams and events of PyTorch, streams of
   numba-cuda-mlir, everything of JAX.
 - A failed test is not checked, as its traceback keeps its objects alive.
 - ``--cuarray-sim-leaks=allow`` turns the check off for a whole run.
@@ -25,6 +25,7 @@ import pytest
 
 from .account import Allocation, Made, Statistics, statistics
 from .findings_report import clear_findings
+from .referrers import chains
 
 __all__ = ["MARKER", "LeakCheck"]
 
@@ -73,11 +74,14 @@ class _Alive:
 
     def __str__(self) -> str:
         lines = []
+        keepers = chains({each["address"]: each["size"] for each in self.allocations.values()})
         for each in self.allocations.values():
             lines.append(
                 f"  {each['kind']} memory: {each['size']} bytes at {each['address']:#x}, device {each['device']}"
             )
             lines.extend(_places([each["made"]]))
+            if keeper := keepers.get(each["address"]):
+                lines.append(f"    kept by {keeper}")
         for count, name in ((self.streams, "stream"), (self.events, "event")):
             if count:
                 lines.append(f"  {count} {name}{'s' if count > 1 else ''}")
@@ -191,10 +195,21 @@ def _settle(generation: int) -> None:
             context.deallocations.clear()
             if queue := getattr(context.memory_manager, "deallocations", None):
                 queue.clear()
-    _empty_caches(sys.modules.get("torch"))
+    _empty_torch(sys.modules.get("torch"))
+    _empty_cupy(sys.modules.get("cupy"))
 
 
-def _empty_caches(torch: Any) -> None:
+def _empty_cupy(cupy: Any) -> None:
+    """Let CuPy free the device memory and the pinned memory that its default pools keep for its next arrays."""
+    if not (pools := [getattr(cupy, f"get_default_{kind}pool", None) for kind in ("memory_", "pinned_memory_")])[0]:
+        return
+    for device in range(cupy.cuda.runtime.getDeviceCount()):
+        with cupy.cuda.Device(device):
+            for pool in filter(None, pools):
+                pool().free_all_blocks()
+
+
+def _empty_torch(torch: Any) -> None:
     """Let PyTorch free the device memory and the pinned memory that it keeps for its next tensors."""
     cuda = getattr(torch, "cuda", None)
     if cuda is None or not cuda.is_initialized():
