@@ -77,13 +77,18 @@ impl Detector {
             let rows = regions.flat_map(|region| region.rows());
             rows.filter(|(start, _)| (block.address..block.end()).contains(start)).map(|(start, end)| end - start).sum()
         };
-        let mut found = Vec::new();
+        let counts = |block: &Block| {
+            let mut written = touches.iter().filter(|touch| touch.1 == AccessKind::Write).map(|touch| touch.0);
+            self.is_wholly_unwritten(block) && bytes(&mut updated.iter().copied(), block) >= bytes(&mut written, block)
+        };
+        // The regions of an allocation follow each other.
+        let (mut found, mut last) = (Vec::new(), None);
         for region in updated {
             let Some(block) = self.blocks.at(region.start()) else { continue };
-            let mut written = touches.iter().filter(|touch| touch.1 == AccessKind::Write).map(|touch| touch.0);
-            if self.is_wholly_unwritten(block)
-                && bytes(&mut updated.iter().copied(), block) >= bytes(&mut written, block)
-            {
+            let counted = last.filter(|(address, _)| *address == block.address).map(|(_, counted)| counted);
+            let counted = counted.unwrap_or_else(|| counts(block));
+            last = Some((block.address, counted));
+            if counted {
                 found.push((region.start(), region.end()));
             }
         }
@@ -91,7 +96,7 @@ impl Detector {
     }
 
     fn is_wholly_unwritten(&self, block: &Block) -> bool {
-        self.shadow.unwritten(block.address, block.end()) == [(block.address, block.end())]
+        self.shadow.is_unwritten(block.address, block.end())
     }
 }
 
@@ -128,8 +133,7 @@ impl Reads<'_> {
             return shadow.unwritten_of(region, false);
         }
         let block = self.blocks.at(region.start())?;
-        let whole = (block.address, block.end());
-        (shadow.unwritten(whole.0, whole.1) == [whole]).then_some((region.start(), region.end()))
+        shadow.is_unwritten(block.address, block.end()).then_some((region.start(), region.end()))
     }
 
     /// The unwritten bytes of an update that [`Detector::unwritten_updates`] leaves out.

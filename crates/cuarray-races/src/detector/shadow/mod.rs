@@ -299,6 +299,12 @@ impl Shadow {
         segments.map(|(key, segment)| (start.max(*key), end.min(segment.end))).collect()
     }
 
+    /// Whether the bytes of `start..end` have one history, in which nothing has written them.
+    pub(super) fn is_unwritten(&self, start: u64, end: u64) -> bool {
+        let first = self.segments.range(..=start).next_back();
+        first.is_some_and(|(_, segment)| segment.end >= end && !segment.written)
+    }
+
     /// The unwritten bytes of a box: the first address and the address after the last. A whole box counts only if
     /// none of its bytes was written.
     ///
@@ -307,7 +313,7 @@ impl Shadow {
     pub(super) fn unwritten_of(&self, region: &Region, padding: bool) -> Option<(u64, u64)> {
         if region.row_count() > ROWS {
             let (start, end) = (region.start(), region.end());
-            return (self.unwritten(start, end) == [(start, end)]).then_some((start, end));
+            return self.is_unwritten(start, end).then_some((start, end));
         }
         let parts = region.rows().flat_map(|(start, end)| {
             let parts = self.unwritten(start, end);

@@ -157,6 +157,22 @@ fn strong_accesses_conflict_outside_of_their_scope() {
 }
 
 #[test]
+fn a_range_is_unwritten_if_it_is_its_only_unwritten_part() {
+    let mut memory = Fixture::new();
+    let check = |memory: &Fixture, expected: [bool; 4]| {
+        let ranges = [(0, 100), (0, 40), (40, 100), (60, 80)];
+        assert_eq!(ranges.map(|(start, end)| memory.shadow.is_unwritten(start, end)), expected);
+        let whole = |(start, end): (u64, u64)| memory.shadow.unwritten(start, end) == [(start, end)];
+        assert_eq!(ranges.map(whole), expected);
+    };
+    check(&memory, [true; 4]);
+    memory.write(0, 0, 40);
+    check(&memory, [false, false, true, true]);
+    memory.write(0, 90, 100);
+    check(&memory, [false, false, false, true]);
+}
+
+#[test]
 fn unwritten_bytes_stay_unwritten_in_a_copy() {
     let mut memory = Fixture::new();
     memory.write(0, 0, 40);
