@@ -2,7 +2,8 @@
 //!
 //! This is a vector clock. It is a tree with 32 branches at each node: lanes, warps, blocks, groups of 32 blocks, and so on. Each
 //! node has a floor, a time that holds for all threads below it. A barrier of a block sets one floor and drops the nodes below.
-//! Nodes are shared between clocks, so a join of equal parts costs nothing.
+//! Nodes are shared between clocks, and have a digest of their times. So a join of equal parts costs nothing, whether or not they
+//! are one node.
 
 use std::rc::Rc;
 
@@ -23,6 +24,8 @@ struct Node {
     floor: u32,
     /// The latest time of any thread below.
     top: u32,
+    /// Names the times of all threads below. Two nodes with different times have one digest less often than a computer fails.
+    digest: u128,
     below: Below,
 }
 
@@ -33,6 +36,25 @@ enum Below {
 }
 
 const NO_NODES: [Option<Rc<Node>>; BRANCHES] = [const { None }; BRANCHES];
+
+/// Adds a number to a digest.
+#[inline(always)]
+fn mix(digest: u128, number: u128) -> u128 {
+    (digest.rotate_left(29) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+}
+
+fn digest(floor: u32, below: &Below) -> u128 {
+    let start = mix(1, floor.into());
+    match below {
+        Below::Nothing => start,
+        Below::Lanes(lanes) => lanes
+            .chunks_exact(4)
+            .fold(start, |all, times| mix(all, times.iter().fold(0, |four, time| four << 32 | u128::from(*time)))),
+        Below::Nodes(nodes) => {
+            nodes.iter().fold(start, |all, node| mix(all, node.as_ref().map_or(0, |node| node.digest)))
+        }
+    }
+}
 
 /// Makes a node, and drops the parts that the floor covers.
 fn node(floor: u32, below: Below) -> Rc<Node> {
@@ -55,14 +77,14 @@ fn node(floor: u32, below: Below) -> Rc<Node> {
             if top == floor { (top, Below::Nothing) } else { (top, Below::Nodes(nodes)) }
         }
     };
-    Rc::new(Node { floor, top, below })
+    Rc::new(Node { floor, top, digest: digest(floor, &below), below })
 }
 
 fn join(one: &Rc<Node>, other: &Rc<Node>) -> Rc<Node> {
     if Rc::ptr_eq(one, other) || one.floor >= other.top {
         return one.clone();
     }
-    if other.floor >= one.top {
+    if other.floor >= one.top || one.digest == other.digest {
         return other.clone();
     }
     let floor = one.floor.max(other.floor);
@@ -77,7 +99,7 @@ fn join(one: &Rc<Node>, other: &Rc<Node>) -> Rc<Node> {
                     (None, other) => other.clone().filter(|other| other.top > floor),
                 };
                 let is = |branch: &Option<Rc<Node>>| match (branch, &*joined) {
-                    (Some(branch), Some(joined)) => Rc::ptr_eq(branch, joined),
+                    (Some(branch), Some(joined)) => branch.digest == joined.digest,
                     (None, None) => true,
                     _ => false,
                 };
@@ -175,10 +197,10 @@ fn join_trees(one: &mut Option<Rc<Node>>, other: &Option<Rc<Node>>) {
     }
 }
 
-/// Whether both are one shared tree, or empty.
+/// Whether both have the same times, in nodes of the same form.
 fn is_tree(one: &Option<Rc<Node>>, other: &Option<Rc<Node>>) -> bool {
     match (one, other) {
-        (Some(one), Some(other)) => Rc::ptr_eq(one, other),
+        (Some(one), Some(other)) => one.digest == other.digest,
         (None, None) => true,
         _ => false,
     }
@@ -194,7 +216,7 @@ impl Times {
         self.all.is_none() && self.followed.is_none() && self.shared.is_none()
     }
 
-    /// Whether both are one shared tree, or empty.
+    /// Whether both have the same times, in nodes of the same form.
     pub(crate) fn is(&self, other: &Times) -> bool {
         is_tree(&self.all, &other.all)
             && is_tree(&self.followed, &other.followed)
@@ -357,5 +379,21 @@ mod tests {
         assert!(other.is(&before));
         one.join(&other);
         assert!(one.is(&other), "a join that adds nothing shares the tree");
+    }
+
+    #[test]
+    fn clocks_with_the_same_times_join_at_once() {
+        let made = || {
+            let mut times = Times::default();
+            (0..40).for_each(|block| times.raise_lanes(HEIGHT, (block, block % 3), 6, 9 + block));
+            times
+        };
+        let (mut one, mut other) = (made(), made());
+        assert!(one.is(&other));
+        one.join(&other);
+        let shared = one.all.iter().zip(&other.all).all(|(one, other)| Rc::ptr_eq(one, other));
+        assert!(shared, "a join of equal times makes no node");
+        other.raise_lanes(HEIGHT, (7, 1), 2, 17);
+        assert!(!one.is(&other));
     }
 }
