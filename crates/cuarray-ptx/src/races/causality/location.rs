@@ -54,9 +54,8 @@ pub(super) struct Location {
     operations: FxHashMap<u64, [Times; SCOPES]>,
     /// In strict mode, the views that strong reads of a thread have observed here. Later acquiring operations of the thread acquire them.
     reads: FxHashMap<u64, [Times; SCOPES]>,
-    /// The views at the last `fence.sc` of writers and of readers, by the scope of their operations here.
-    total_writes: [Records; SCOPES],
-    total_reads: [Records; SCOPES],
+    /// The last `fence.sc` of the threads that have accessed the location, if any executed one.
+    totals: Option<Box<Totals>>,
     observers: Vec<Observer>,
     /// The last of a thread's observers.
     latest: FxHashMap<u64, usize>,
@@ -68,6 +67,13 @@ pub(super) struct Location {
     phases: Option<Box<Phases>>,
 }
 
+/// The views at the last `fence.sc` of writers and of readers, by the scope of their operations at a location.
+#[derive(Clone, Default)]
+struct Totals {
+    writes: [Records; SCOPES],
+    reads: [Records; SCOPES],
+}
+
 /// Whether two strong operations include each other's threads.
 fn mutual(clusters: &Clusters, one: (u32, Scope), other: (u32, Scope)) -> bool {
     let least = one.1.min(other.1);
@@ -75,8 +81,23 @@ fn mutual(clusters: &Clusters, one: (u32, Scope), other: (u32, Scope)) -> bool {
 }
 
 impl Location {
-    pub(super) fn new((offset, size): (u32, u32), shared: bool) -> Location {
-        Location { offset, size, shared, ..Location::default() }
+    /// Begins to record accesses to other bytes.
+    pub(super) fn start(&mut self, (offset, size): (u32, u32), shared: bool) {
+        (self.offset, self.size, self.shared) = (offset, size, shared);
+    }
+
+    /// Drops all records, and keeps the memory of the lists. Bytes that threads access by strong and by plain operations in turn start
+    /// anew often.
+    pub(super) fn clear(&mut self) {
+        let Location { mut marks, mut released, mut operations, mut reads, mut observers, mut latest, .. } =
+            std::mem::take(self);
+        marks.clear();
+        released.clear();
+        operations.clear();
+        reads.clear();
+        observers.clear();
+        latest.clear();
+        *self = Location { marks, released, operations, reads, observers, latest, ..Location::default() };
     }
 
     pub(super) fn overlaps(&self, offset: u32, size: u32) -> bool {
@@ -201,8 +222,7 @@ impl Location {
             threads.clock.tick();
         }
         let own = threads.of(warp, lane).own.clone();
-        let fenced = |records: &[Records; SCOPES]| records.iter().any(|records| !records.is_empty());
-        if own.total.iter().any(Option::is_some) || fenced(&self.total_writes) || fenced(&self.total_reads) {
+        if own.total.iter().any(Option::is_some) || self.totals.is_some() {
             self.order_fences(threads, clusters, actor, op, &own.total);
         }
         if op.kind == Kind::Read {
@@ -348,8 +368,9 @@ impl Location {
     ) {
         let Actor { block, warp, lane, .. } = actor;
         let mut follows: [Times; SCOPES] = Default::default();
-        let reads = if op.kind == Kind::Read { &[][..] } else { &self.total_reads[..] };
-        for records in [&self.total_writes[..], reads] {
+        let totals = self.totals.get_or_insert_default();
+        let reads = if op.kind == Kind::Read { &[][..] } else { &totals.reads[..] };
+        for records in [&totals.writes[..], reads] {
             for (scope, records) in records.iter().enumerate() {
                 let known = records.observe(block, clusters);
                 let both = scope.min(op.scope.index());
@@ -366,10 +387,10 @@ impl Location {
             let Some(fence) = fence else { continue };
             let known = threads.explicit(fence, warp, 1 << lane);
             if op.kind != Kind::Read {
-                self.total_writes[op.scope.index()].add(block, scope, &known);
+                totals.writes[op.scope.index()].add(block, scope, &known);
             }
             if op.kind != Kind::Write {
-                self.total_reads[op.scope.index()].add(block, scope, &known);
+                totals.reads[op.scope.index()].add(block, scope, &known);
             }
         }
     }

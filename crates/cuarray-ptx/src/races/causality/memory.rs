@@ -122,10 +122,8 @@ impl Memory {
             }
         }
         let overlapped = page.overlapped(offset, size);
-        if overlapped.is_empty() {
-            return;
-        }
-        for location in page.locations[overlapped].iter_mut().filter(|location| location.overlaps(offset, size)) {
+        let near = page.locations[overlapped.clone()].iter_mut();
+        for location in near.filter(|location| location.overlaps(offset, size)) {
             location.meet(threads, view, (actor, mark.kind), strict, found);
             found.extend(location.accesses().filter_map(|other| other.meets_read_only(&mark)));
             if mark.kind != Kind::Read {
@@ -133,7 +131,7 @@ impl Memory {
             }
         }
         if mark.kind != Kind::Read {
-            page.locations.retain(|location| !location.is_empty());
+            page.drop_empty(overlapped);
         }
     }
 

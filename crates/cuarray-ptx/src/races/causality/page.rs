@@ -21,17 +21,32 @@ pub(super) struct Page {
     /// In the order of their offsets.
     #[expect(clippy::vec_box, reason = "an insertion moves the others")]
     pub locations: Vec<Box<Location>>,
+    /// Locations to use again.
+    #[expect(clippy::vec_box, reason = "they move to the other list")]
+    spare: Vec<Box<Location>>,
 }
 
 impl Page {
     pub(super) fn new() -> Page {
-        Page { shift: LARGEST, cells: Vec::new(), locations: Vec::new() }
+        Page { shift: LARGEST, cells: Vec::new(), locations: Vec::new(), spare: Vec::new() }
     }
 
     /// Drops the accesses. The next ones have the same sizes mostly, so the pieces stay as small.
     pub(super) fn clear(&mut self) {
         self.cells.clear();
-        self.locations.clear();
+        self.locations.iter_mut().for_each(|location| location.clear());
+        self.spare.append(&mut self.locations);
+    }
+
+    /// Drops the locations of a range of their list that have no records.
+    pub(super) fn drop_empty(&mut self, range: std::ops::Range<usize>) {
+        for index in range.rev() {
+            if self.locations[index].is_empty() {
+                let mut location = self.locations.remove(index);
+                location.clear();
+                self.spare.push(location);
+            }
+        }
     }
 
     /// Drops the accesses to pieces and locations whose offsets are `inside` a range.
@@ -46,7 +61,7 @@ impl Page {
         let shift = (offset | size).trailing_zeros().min(LARGEST);
         if self.cells.is_empty() {
             self.shift = self.shift.min(shift);
-            self.cells.resize((PAGE >> self.shift) as usize, Cell::new());
+            self.cells.resize_with((PAGE >> self.shift) as usize, Cell::new);
         } else if shift < self.shift {
             let times = 1 << (self.shift - shift);
             self.cells = self.cells.iter().flat_map(|cell| std::iter::repeat_n(cell.clone(), times)).collect();
@@ -63,6 +78,7 @@ impl Page {
     }
 
     /// The locations that overlap an access.
+    #[inline]
     pub(super) fn overlapped(&self, offset: u32, size: u32) -> std::ops::Range<usize> {
         if self.locations.is_empty() {
             return 0..0;
@@ -78,7 +94,9 @@ impl Page {
     pub(super) fn location(&mut self, (offset, size): (u32, u32), shared: bool) -> &mut Location {
         let place = self.locations.binary_search_by_key(&(offset, size), |one| (one.offset, one.size));
         let index = place.unwrap_or_else(|index| {
-            self.locations.insert(index, Box::new(Location::new((offset, size), shared)));
+            let mut location = self.spare.pop().unwrap_or_default();
+            location.start((offset, size), shared);
+            self.locations.insert(index, location);
             index
         });
         &mut self.locations[index]

@@ -24,10 +24,6 @@ impl Records {
         self.blocks.entry(block).or_default()[scope].join(released);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
-    }
-
     /// The views that threads of a block have released, by the scope of their patterns.
     pub(super) fn of_block(&self, block: u32) -> Option<&[Times; SCOPES]> {
         self.blocks.get(&block)
