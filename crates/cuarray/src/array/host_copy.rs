@@ -17,10 +17,7 @@ use crate::{
 /// Copies the elements to the host in C order. The host waits.
 pub(crate) fn fetch<T: Element>(interface: &Interface, stream: &Stream) -> Result<Vec<T>> {
     let layout = interface.layout();
-    let mut elements: Vec<T> = Vec::new();
-    if elements.try_reserve_exact(layout.len()).is_err() {
-        return Err(Error::argument(format!("cannot allocate {} bytes on the host", layout.nbytes())));
-    }
+    let mut elements = with_capacity::<T>(layout.len())?;
     let host = elements.as_mut_ptr().cast::<u8>();
     if let Some(plan) = CopyPlan::new(&in_c_order(layout)?, layout)? {
         // SAFETY: the vector has room for all elements in C order, and is not read before the stream is done; the guard orders the
@@ -34,13 +31,7 @@ pub(crate) fn fetch<T: Element>(interface: &Interface, stream: &Stream) -> Resul
 
 /// Equal elements on the host.
 pub(crate) fn repeated<T: Element>(value: T, count: usize) -> Result<Vec<T>> {
-    let mut elements = Vec::new();
-    if elements.try_reserve_exact(count).is_err() {
-        return Err(Error::argument(format!(
-            "cannot allocate {count} elements of {} bytes on the host",
-            size_of::<T>()
-        )));
-    }
+    let mut elements = with_capacity(count)?;
     if size_of::<T>() == 0 {
         // `resize` loops over the elements, and a count of elements without bytes can be huge.
         // SAFETY: `value` is a value of the type, and each element has its zero bytes.
@@ -49,6 +40,16 @@ pub(crate) fn repeated<T: Element>(value: T, count: usize) -> Result<Vec<T>> {
         elements.resize(count, value);
     }
     Ok(elements)
+}
+
+fn with_capacity<T>(count: usize) -> Result<Vec<T>> {
+    let mut elements = Vec::new();
+    match elements.try_reserve_exact(count) {
+        Ok(()) => Ok(elements),
+        Err(_) => {
+            Err(Error::argument(format!("cannot allocate {count} elements of {} bytes on the host", size_of::<T>())))
+        }
+    }
 }
 
 /// Copies elements in C order from the host. The host waits.

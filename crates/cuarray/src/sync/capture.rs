@@ -42,7 +42,7 @@ impl From<Option<u64>> for KnownCapture {
 /// # Errors
 /// Unsupported: the capture has been invalidated, or the stream is the legacy default stream and another stream's capture
 /// makes it unusable.
-pub(super) fn of(stream: &Stream) -> Result<Option<u64>> {
+pub(crate) fn of(stream: &Stream) -> Result<Option<u64>> {
     match stream.capture_status() {
         Ok(CaptureStatus::None) => Ok(None),
         // A driver that has captures but no capture ids: treat all of its captures as one.
@@ -51,12 +51,12 @@ pub(super) fn of(stream: &Stream) -> Result<Option<u64>> {
     }
 }
 
-/// Checks that the legacy default stream of a context can be used.
+/// Checks that the host can wait for work without a stream, which runs in the legacy default stream of `context`.
 ///
 /// # Errors
 /// Unsupported: a blocking stream of the context is capturing.
 #[cfg(feature = "python")]
-pub(super) fn of_legacy(context: &crate::driver::Context) -> Result<()> {
+pub(crate) fn of_legacy(context: &crate::driver::Context) -> Result<()> {
     match context.legacy_capture_status() {
         Ok(CaptureStatus::None) => Ok(()),
         status => Err(unusable(1, status)),

@@ -50,6 +50,9 @@ mod pending_model;
 mod release;
 mod state;
 
+pub(crate) use capture::of as capture_of;
+#[cfg(feature = "python")]
+pub(crate) use capture::of_legacy as may_wait_in_no_stream;
 pub(crate) use guard::{Begun, NotEnded, SyncGuard, begin, end, end_later};
 pub(crate) use memory::Memory;
 pub(crate) use pending::Pending;
@@ -131,25 +134,10 @@ fn wait_for_all_threads(one: &Stream) -> Result<()> {
     event.synchronize()
 }
 
-/// The id of the capture that a stream takes part in; `None` if the stream runs its work.
-///
-/// # Errors
-/// Unsupported: the capture has been invalidated, or the stream is the legacy default stream and another stream's capture makes it
-/// unusable.
-pub(crate) fn capture_of(stream: &Stream) -> Result<Option<u64>> {
-    capture::of(stream)
-}
-
 /// Checks that the host can wait for the stream: it does not capture.
 pub(crate) fn may_wait(stream: &Stream) -> Result<()> {
     match capture::of(stream)? {
         None => Ok(()),
         Some(_) => Err(capture::cannot_wait(stream)),
     }
-}
-
-/// As [`may_wait`], for work without a stream, which runs in the legacy default stream of `context`.
-#[cfg(feature = "python")]
-pub(crate) fn may_wait_in_no_stream(context: &crate::driver::Context) -> Result<()> {
-    capture::of_legacy(context)
 }

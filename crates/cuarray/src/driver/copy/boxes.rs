@@ -84,7 +84,6 @@ pub unsafe fn copy_3d_peer(
 
 /// # Safety
 /// As [`copy_3d`], or as [`copy_3d_peer`] with a source context.
-#[expect(clippy::too_many_lines, reason = "the two structures of the driver have a line for each field")]
 unsafe fn copy_box(
     context: &Context,
     src_context: Option<&Context>,
@@ -113,34 +112,40 @@ unsafe fn copy_box(
     let (src_type, src_host, src_device) = src.address.parts();
     let (dst_type, dst_host, dst_device) = dst.address.parts();
     let driver = context.driver();
-    if let Some(src_context) = src_context {
-        let parameters = CUDA_MEMCPY3D_PEER {
-            srcXInBytes: 0,
-            srcY: 0,
-            srcZ: 0,
-            srcLOD: 0,
-            srcMemoryType: src_type,
-            srcHost: src_host,
-            srcDevice: src_device,
-            srcArray: CUarray::NULL,
-            srcContext: src_context.handle(),
-            srcPitch: src.pitch,
-            srcHeight: src_rows,
-            dstXInBytes: 0,
-            dstY: 0,
-            dstZ: 0,
-            dstLOD: 0,
-            dstMemoryType: dst_type,
-            dstHost: dst_host,
-            dstDevice: dst_device,
-            dstArray: CUarray::NULL,
-            dstContext: context.handle(),
-            dstPitch: dst.pitch,
-            dstHeight: dst_rows,
-            WidthInBytes: width,
-            Height: height,
-            Depth: depth,
+    // Both structures have these fields, and two more.
+    macro_rules! parameters {
+        ($kind:ident { $($field:ident: $value:expr),* }) => {
+            $kind {
+                srcXInBytes: 0,
+                srcY: 0,
+                srcZ: 0,
+                srcLOD: 0,
+                srcMemoryType: src_type,
+                srcHost: src_host,
+                srcDevice: src_device,
+                srcArray: CUarray::NULL,
+                srcPitch: src.pitch,
+                srcHeight: src_rows,
+                dstXInBytes: 0,
+                dstY: 0,
+                dstZ: 0,
+                dstLOD: 0,
+                dstMemoryType: dst_type,
+                dstHost: dst_host,
+                dstDevice: dst_device,
+                dstArray: CUarray::NULL,
+                dstPitch: dst.pitch,
+                dstHeight: dst_rows,
+                WidthInBytes: width,
+                Height: height,
+                Depth: depth,
+                $($field: $value),*
+            }
         };
+    }
+    if let Some(src_context) = src_context {
+        let parameters =
+            parameters!(CUDA_MEMCPY3D_PEER { srcContext: src_context.handle(), dstContext: context.handle() });
         return in_context(context, stream, || match stream {
             // SAFETY: this function's contract; the driver reads the parameters during the call.
             Some(stream) => unsafe { call!(driver, cuMemcpy3DPeerAsync(&parameters, stream.cu_stream())) },
@@ -148,33 +153,7 @@ unsafe fn copy_box(
             None => unsafe { call!(driver, cuMemcpy3DPeer(&parameters)) },
         });
     }
-    let parameters = CUDA_MEMCPY3D {
-        srcXInBytes: 0,
-        srcY: 0,
-        srcZ: 0,
-        srcLOD: 0,
-        srcMemoryType: src_type,
-        srcHost: src_host,
-        srcDevice: src_device,
-        srcArray: CUarray::NULL,
-        reserved0: null_mut(),
-        srcPitch: src.pitch,
-        srcHeight: src_rows,
-        dstXInBytes: 0,
-        dstY: 0,
-        dstZ: 0,
-        dstLOD: 0,
-        dstMemoryType: dst_type,
-        dstHost: dst_host,
-        dstDevice: dst_device,
-        dstArray: CUarray::NULL,
-        reserved1: null_mut(),
-        dstPitch: dst.pitch,
-        dstHeight: dst_rows,
-        WidthInBytes: width,
-        Height: height,
-        Depth: depth,
-    };
+    let parameters = parameters!(CUDA_MEMCPY3D { reserved0: null_mut(), reserved1: null_mut() });
     in_context(context, stream, || match stream {
         // SAFETY: this function's contract; the driver reads the parameters during the call.
         Some(stream) => unsafe { call!(driver, cuMemcpy3DAsync_v2(&parameters, stream.cu_stream())) },
