@@ -153,7 +153,7 @@ check: dev ## check a change in under two minutes: format, lints, prose and the 
 	$(BIN)/ruff check --quiet
 	cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings
 	$(call say,Rust tests)
-	PROPTEST_CASES=16 cargo test --quiet --features cuarray/half --lib --tests
+	PROPTEST_CASES=16 cargo test --quiet --features cuarray/half,cuarray/ndarray --lib --tests
 	$(call say,Python tests on the simulated driver)
 	$(BIN)/python -m pytest tests/spec/clauses tests/dlpack tests/c_interface tests/project tests/package/test_device_array.py \
 	    tests/package/test_docstrings.py tests/package/test_errors.py --cuarray-sim --quiet --hypothesis-profile quick \
@@ -167,7 +167,7 @@ test: $(NAMED_PEERS) test-rust test-python ## run all tests, with PyTorch and Cu
 .PHONY: test-rust
 test-rust: install ## run the Rust tests
 	$(call say,Rust tests)
-	cargo test --features cuarray/half
+	cargo test --features cuarray/half,cuarray/ndarray
 	$(call say,the crate with the feature python)
 	cargo check -p cuarray --features python
 	$(call say,cuarray-testing with embedded Python, if there is a libpython)
@@ -425,7 +425,7 @@ asan: ## run the Rust tests with the address and leak sanitizers; needs no GPU
 	$(call say,Rust tests with the address sanitizer)
 	LSAN_OPTIONS=suppressions="$(CURDIR)/tests/address_sanitizer/suppressions.txt":print_suppressions=0 PROPTEST_CASES=16 \
 	    RUSTFLAGS='-Zsanitizer=address -Clink-arg=-rdynamic' $(SANITIZED_CARGO) test --quiet --no-fail-fast \
-	    --target $(TARGET) --target-dir target/asan --features cuarray/half $(SANITIZED_CRATES) --lib --tests
+	    --target $(TARGET) --target-dir target/asan --features cuarray/half,cuarray/ndarray $(SANITIZED_CRATES) --lib --tests
 
 # The number of random programs.
 PROGRAMS := 1000000
@@ -463,7 +463,7 @@ deny: ## check licences, duplicates, origins and advisories of the dependencies;
 	$(call say,dependencies)
 	cargo deny --locked --all-features check
 
-# Crates whose types may not appear in the public interface. PyO3, half and the driver's ABI may.
+# Crates whose types may not appear in the public interface. PyO3, half, ndarray and the driver's ABI may.
 FOREIGN := (^|[^a-z_])(smallvec|libloading|libc|loom|proptest)::
 
 # The version reads the JSON of rustdoc, an unstable format, as the toolchain in use writes it.
@@ -473,7 +473,7 @@ PUBLIC_API_VERSION := 0.52.0
 api: ## compare the public items of the crate cuarray with public-api.txt, UPDATE=1 writes it; installs cargo-public-api into target/tools if it is missing
 	$(call say,public items)
 	$(call cargo_tool,cargo public-api,cargo-public-api $(PUBLIC_API_VERSION),cargo-public-api@$(PUBLIC_API_VERSION)); \
-	RUSTC_BOOTSTRAP=1 cargo public-api -p cuarray --features half -sss > target/public-api.txt
+	RUSTC_BOOTSTRAP=1 cargo public-api -p cuarray --features half,ndarray -sss > target/public-api.txt
 	@$(if $(filter 1,$(UPDATE)),cp target/public-api.txt crates/cuarray/public-api.txt,diff crates/cuarray/public-api.txt target/public-api.txt || \
 	    { echo 'the public items differ; UPDATE=1 writes the list' >&2; exit 1; })
 	@if grep -E '$(FOREIGN)' crates/cuarray/public-api.txt; then echo 'the items above name types of private dependencies' >&2; exit 1; fi

@@ -61,7 +61,7 @@ def linked(metadata: dict[str, Any]) -> set[str]:
 @pytest.mark.parametrize(
     ("crate", "required", "optional"),
     [
-        ("cuarray", {"cuarray-abi", "libc", "libloading", "smallvec"}, {"half", "pyo3"}),
+        ("cuarray", {"cuarray-abi", "libc", "libloading", "smallvec"}, {"half", "ndarray", "pyo3"}),
         (
             "cuarray-sim",
             {

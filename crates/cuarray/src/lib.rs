@@ -38,6 +38,7 @@
 //! | `slice!`, `t()`, `broadcast`, `into_shape` | [`Layout::index`], [`Layout::transpose`], [`Layout::broadcast_to`], [`Layout::reshape`] | they change layouts; no element moves |
 //! | `axis_iter`, `rows`, `to_shape` | [`DeviceArray::axis_iter`], [`DeviceArray::rows`], [`DeviceArray::to_shape`] | each part has its own guards; a copy is made on the device |
 //! | `to_owned()`, `assign()` | [`driver::copy`] | contiguous bytes; [`DeviceArray::from_host`] and [`DeviceArray::to_host`] copy whole arrays |
+//! | the conversion to an `Array` and from one | `DeviceArray::to_ndarray`, `from_ndarray`, with the feature `ndarray` | views of a [`PinnedArray`] too: `as_ndarray` |
 //! | a buffer for input and output | [`PinnedArray`] | lent to a copy, and returned after it: [`PinnedCopy`] |
 //! | `mapv`, a loop, `rayon` | [`Context::kernel`], [`Function::launch`](kernel::Function::launch) | a kernel from PTX; arrays go in as guards |
 //! | a thread, `join()` | [`Stream`], [`Event`], [`Stream::synchronize`] | one stream waits for another without the host ([`sync::edge`]) |
@@ -124,7 +125,7 @@
 //!   that are launched later.
 //! - A function is `unsafe` only where it relies on facts that cannot be checked: a foreign address or stream is alive, or a kernel is correct.
 //! - Contexts are pushed and popped, never left set. A driver is loaded once and never unloaded. No destructor panics.
-//! - Public items name types of other crates only behind features: PyO3's behind `python`, half's behind `half`.
+//! - Public items name types of other crates only behind features: PyO3's behind `python`, half's behind `half`, ndarray's behind `ndarray`.
 //! - Rust 1.88 or later. A release that needs a later Rust raises the minor version.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -151,6 +152,8 @@ mod tests;
 #[cfg(test)]
 extern crate self as cuarray;
 
+#[cfg(feature = "ndarray")]
+pub use array::host_ndarray::NdarrayDimension;
 pub use array::{
     axis_iter::RemoveAxis,
     device_array::DeviceArray,

@@ -7,6 +7,8 @@ pub(crate) mod device_array;
 pub(crate) mod guard;
 pub(crate) mod held;
 mod host_copy;
+#[cfg(feature = "ndarray")]
+pub(crate) mod host_ndarray;
 pub(crate) mod pinned;
 pub(crate) mod raw;
 mod raw_views;

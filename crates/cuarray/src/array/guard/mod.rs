@@ -257,7 +257,7 @@ impl<T: Element, D: Dimension, S: Scope> AcquiredMut<'_, T, D, S> {
     }
 }
 
-fn element_strides(layout: &Layout) -> Result<Strides> {
+pub(super) fn element_strides(layout: &Layout) -> Result<Strides> {
     let itemsize = layout.itemsize().max(1) as isize;
     // With one element in a dimension, the stride is not used and may have any value.
     let mut axes = layout.shape().iter().zip(layout.strides());

@@ -20,6 +20,8 @@ mod typed;
 #[cfg(feature = "python")]
 pub(crate) use typed::Kinds;
 pub use typed::TypedView;
+#[cfg(feature = "ndarray")]
+pub(super) use typed::expect_ndim;
 pub(crate) use typed::{expect, expect_shape, is_of, wrong_type};
 
 use self::known_state::KnownState;

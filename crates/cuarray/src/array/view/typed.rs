@@ -142,13 +142,19 @@ pub(crate) fn is_of<T: Element>(interface: &Interface) -> bool {
 
 #[inline]
 pub(crate) fn expect_shape<D: Dimension, L: LayoutPolicy>(interface: &Interface) -> Result<()> {
-    if D::NDIM.is_some_and(|expected| expected != interface.layout().ndim()) {
-        return Err(wrong_ndim(interface.layout(), D::NDIM.unwrap_or_default()));
-    }
+    expect_ndim::<D>(interface.layout())?;
     if !L::allows(interface.layout()) {
         return Err(wrong_layout(interface.layout(), L::NAME));
     }
     Ok(())
+}
+
+#[inline]
+pub(crate) fn expect_ndim<D: Dimension>(layout: &Layout) -> Result<()> {
+    match D::NDIM {
+        Some(expected) if expected != layout.ndim() => Err(wrong_ndim(layout, expected)),
+        _ => Ok(()),
+    }
 }
 
 /// Sets the element type `T` if the interface leaves it open.
