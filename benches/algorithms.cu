@@ -64,6 +64,22 @@ __global__ void barriers(int *out, int times) {
   }
 }
 
+__global__ void last_block(const int *in, int *partial, int *out, int n) {
+  __shared__ bool last;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int sum = __reduce_add_sync(~0u, i < n ? in[i] : 0);
+  if (threadIdx.x % 32 == 0) atomicAdd(&partial[blockIdx.x], sum);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicAdd(&arrivals, 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last || threadIdx.x) return;
+  __threadfence();
+  for (int block = 0; block < gridDim.x; block++) *out += partial[block];
+}
+
 __global__ void locks(int *out, int times) {
   for (int i = 0; i < times; i++) {
     if (threadIdx.x) continue;
@@ -137,6 +153,7 @@ int main(int count, char **arguments) {
   measure("conjugate gradient", [&] { cooperative(gradient, stepped, 0); });
   auto reset = [&] { unsigned zero = 0; cudaMemcpyToSymbol(arrivals, &zero, sizeof zero); };
   measure("grid barriers", [&] { reset(); barriers<<<64, 256>>>(out, 20); });
+  measure("last block", [&] { reset(); last_block<<<(n + 255) / 256, 256>>>(in, more, out, n); });
   measure("contended lock", [&] { locks<<<64, 32>>>(out, 20); });
   measure("byte loops", [&] { bytes<<<(n + 16383) / 16384, 256>>>((unsigned char *)out, 64); });
   for (int *memory : {in, out, more, found}) cudaFree(memory);
