@@ -181,7 +181,7 @@ fn layout(minor: u32, types: &Types, runtime: Option<*mut c_void>) -> Option<Lay
             ..of_3_11
         }),
         // SAFETY: it is this interpreter's own record.
-        13 | 14 => unsafe { published(minor, runtime? as u64, of_3_11) },
+        13..=15 => unsafe { published(minor, runtime? as u64, of_3_11) },
         _ => None,
     }
 }
@@ -191,10 +191,11 @@ fn layout(minor: u32, types: &Types, runtime: Option<*mut c_void>) -> Option<Lay
 /// # Safety
 /// `runtime` is the address of the runtime state of Python 3.`minor`.
 unsafe fn published(minor: u32, runtime: u64, like: Layout) -> Option<Layout> {
-    // Indices of the entries, in words from the start. Python 3.14 inserted some entries.
+    // Indices of the entries, in words from the start. Each version since 3.14 inserted some entries.
     let [thread, frame, code, object, bytes, text] = match minor {
         13 => [19, 28, 34, 44, 64, 67],
-        _ => [22, 31, 39, 50, 74, 77],
+        14 => [22, 31, 39, 50, 74, 77],
+        _ => [22, 39, 47, 58, 86, 89],
     };
     // SAFETY: all of these lie in the record, by this function's contract.
     let entry = |index: usize| unsafe { frame::word(runtime, 8 * index) };
