@@ -5,6 +5,7 @@
 //! fonts or links, so it can be attached to a bug report. It follows the reader's light or dark setting.
 
 mod history;
+mod index;
 mod markup;
 mod memory;
 mod selection;
@@ -58,6 +59,7 @@ impl Report {
              <title>{title} – {recorded_by}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
         );
         self.summary(&mut page);
+        page.push_str(&index::draw(self, &mut sources));
         if !self.findings.is_empty() {
             page.push_str(LEGEND);
         }
@@ -73,7 +75,7 @@ impl Report {
             let _ = write!(
                 page,
                 "<details>\n<summary>The history: {count} operations on {} lanes{forgotten}</summary>\n\
-                 <div class=\"history\">{}</div>\n</details>\n",
+                 <div class=\"history\" tabindex=\"0\">{}</div>\n</details>\n",
                 self.lanes.len(),
                 history::draw(self)
             );
@@ -101,19 +103,6 @@ impl Report {
         if self.not_kept > 0 {
             let _ = writeln!(page, "<div>{} more are not shown.</div>", words::number(self.not_kept));
         }
-        if self.findings.len() > 1 {
-            page.push_str("<ul class=\"list\">\n");
-            for finding in &self.findings {
-                let headline = escape(&words::headline(finding, &self.lanes));
-                let _ = writeln!(
-                    page,
-                    "<li><span class=\"tag\">{}</span><a href=\"#finding-{}\">{headline}</a></li>",
-                    finding.kind.name(),
-                    finding.number
-                );
-            }
-            page.push_str("</ul>\n");
-        }
     }
 
     fn finding(&self, page: &mut String, finding: &Finding, sources: &mut Sources) {
@@ -121,7 +110,7 @@ impl Report {
         let _ = write!(
             page,
             "<section class=\"finding\" id=\"finding-{}\">\n<h2><span class=\"tag\">{}</span>{}{again}</h2>\n\
-             <div class=\"picture\">{}</div>\n",
+             <div class=\"picture\" tabindex=\"0\">{}</div>\n",
             finding.number,
             finding.kind.name(),
             escape(&capitalized(&words::headline(finding, &self.lanes))),
@@ -141,7 +130,26 @@ impl Report {
         if let Some(allocation) = &finding.allocation {
             memory_of(page, finding, allocation, sources);
         }
+        page.push_str(&self.neighbours(finding));
         page.push_str("</section>\n");
+    }
+
+    /// Links from a finding to the index and to its neighbours.
+    fn neighbours(&self, finding: &Finding) -> String {
+        if self.findings.len() < 2 {
+            return String::new();
+        }
+        let at = self.findings.iter().position(|each| each.number == finding.number).unwrap_or_default();
+        let link = |index: usize, text: &str| {
+            let found = self.findings.get(index)?;
+            Some(format!("<a href=\"#finding-{}\">{text}</a>", found.number))
+        };
+        let links = [
+            link(at.wrapping_sub(1), "previous"),
+            link(at + 1, "next"),
+            Some("<a href=\"#index\">all findings</a>".into()),
+        ];
+        format!("<p class=\"links\">{}</p>\n", links.into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
 
     /// The line that made a stream.
@@ -345,6 +353,9 @@ mod tests {
         let page = report.html();
         assert!(page.contains("<a href=\"#finding-2\">") && page.contains("id=\"finding-2\""));
         assert!(page.contains(" (3 times)</h2>") && page.contains("1,234 more are not shown."));
+        let (next, previous) = ("<a href=\"#finding-2\">next</a>", "<a href=\"#finding-1\">previous</a>");
+        assert_eq!([next, previous].map(|link| page.matches(link).count()), [1, 1]);
+        assert_eq!(page.matches("<a href=\"#index\">all findings</a>").count(), 2);
     }
 
     #[test]
