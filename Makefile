@@ -174,6 +174,9 @@ test-rust: install ## run the Rust tests
 	@if $(BIN)/python -c '$(LIBPYTHON)'; then $(EMBEDDED) cargo test -p cuarray-testing --features python; fi
 	$(call say,examples that must not compile)
 	RUSTDOC="$(CURDIR)/.ci/unstable-rustdoc" cargo test -p cuarray --doc $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python') -- guard python launch element owner
+
+.PHONY: fuzz-corpora
+fuzz-corpora: install ## run the fuzz targets over their corpora
 	$(call say,the fuzz targets over their corpora)
 	cargo test --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features $$($(BIN)/python -c '$(LIBPYTHON)' && echo '--features python' || \
 	    echo 'skipped interface_dict: $(BIN)/python has no libpython to link with' >&2)

@@ -96,13 +96,16 @@ impl Sum {
     fn of<'a>(fields: &[Field], structures: impl Iterator<Item = Option<&'a Sum>>) -> Option<Sum> {
         let mut sum = Sum { bytes: 0, depth: 1, count: 0, offsets: Vec::new(), has_objects: false };
         let mut names = HashSet::new();
-        for (field, structure) in fields.iter().zip(structures) {
-            let titled = field.title.iter().filter(|title| **title != field.name);
-            if !std::iter::once(&field.name)
-                .chain(titled)
-                .filter(|name| !name.is_empty())
-                .all(|name| names.insert(name))
-            {
+        for (index, (field, structure)) in fields.iter().zip(structures).enumerate() {
+            let is_void = matches!(&field.ty, FieldType::TypeStr(typestr) if typestr.kind() == Kind::Void);
+            let name = match field.name.as_str() {
+                "" if is_void && field.title.is_none() => String::new(),
+                // NumPy names a field without a name by its place.
+                "" => format!("f{index}"),
+                name => name.to_owned(),
+            };
+            let titled = field.title.iter().filter(|title| **title != field.name).cloned();
+            if !std::iter::once(name).chain(titled).filter(|name| !name.is_empty()).all(|name| names.insert(name)) {
                 return None;
             }
             let one = match (&field.ty, structure) {

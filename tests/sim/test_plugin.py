@@ -154,7 +154,7 @@ def test_leak_names_the_variable_that_keeps_the_array(pytester: pytest.Pytester)
         f"kept by class `Cache` of {module}, .entries[0] {kind}",
         f"kept by global `OWNERS` of {module}, [1] {kind}",
         f"kept by a variable or a default of function `test_closure.<locals>.<lambda>` of {module}, [0] {kind}",
-        f"kept by local `kept` of values at {pytester.path / module}.py:22 {kind}",
+        f"kept by local `kept` of values at {pytester.path / module}.py:20 {kind}",
     ]
 
 
