@@ -104,6 +104,7 @@ def test_numba_histogram_without_atomics_is_a_kernel_race(found: Callable[..., l
     (finding,) = found("numba.cuda", wrong)
     assert finding["kind"] == "kernel-race"
     assert lines(finding, wrong) == ["bins[values[i]] += 1"] * 2
+    assert "cuda.atomic.add" in finding["missing"]
     assert finding["allocation"]["size"] == 64
     assert finding["offset"] % 8 == 0
     assert found("numba.cuda", HISTOGRAM.replace("COUNT", "cuda.atomic.add(bins, values[i], 1)")) == []

@@ -125,6 +125,9 @@ advice! {
     OrderBlocks =>
         "give each block its own memory, use atomic operations, or order the blocks: two kernels in place of one, or a barrier of \
          the grid in a cooperative launch",
+    UpdateAtomically =>
+        "both threads load these bytes, compute, and store the result there: update them by an atomic operation (atomicAdd, \
+         cuda.atomic.add, tl.atomic_add), or let one thread do it",
     MakeBothAtomic => "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two",
     WarpBarrier => "put __syncwarp (cuda.syncwarp) between the two: without it the threads of a warp are unordered",
     BlockBarrier =>

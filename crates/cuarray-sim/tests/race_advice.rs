@@ -64,6 +64,25 @@ fn widest_synchronization_is_named() {
 }
 
 #[test]
+fn update_by_several_threads_needs_an_atomic_operation() {
+    let updates =
+        |body: &str, grid: u32, threads: u32| advice(body, grid, threads).contains("atomic operation (atomicAdd");
+    let shared = "ld.shared.u32 %v, [_ZZ1kPfE4part]; add.u32 %v, %v, %t; st.shared.u32 [_ZZ1kPfE4part], %v;";
+    let global = "ld.global.u32 %v, [%out + 8]; shl.b32 %v, %v, 1; st.global.u32 [%out + 8], %v;";
+    for (body, grid, threads) in [(shared, 1, 32), (shared, 1, 64), (global, 1, 64), (global, 2, 1)] {
+        assert!(updates(body, grid, threads), "{body} {grid} {threads}");
+    }
+    // Other addresses, another value, or an address that has changed in between: a barrier or an order is missing.
+    for body in [
+        "ld.global.u32 %v, [%own + 4]; add.u32 %v, %v, 1; st.global.u32 [%own], %v;",
+        "ld.global.u32 %v, [%out]; st.global.u32 [%out], %t;",
+        "ld.global.u32 %v, [%own]; add.u64 %own, %own, 4; add.u32 %v, %v, 1; st.global.u32 [%own], %v;",
+    ] {
+        assert!(!updates(body, 1, 64), "{body}");
+    }
+}
+
+#[test]
 fn race_with_the_widest_synchronization_is_first() {
     // The first warp races in shared memory.
     let body = format!("setp.lt.u32 %p, %t, 32; @%p st.shared.u32 [_ZZ1kPfE4part], %t; bar.sync 0; {NEXT}");

@@ -288,6 +288,30 @@ impl Program {
         self.locations.get(pc as usize).copied()
     }
 
+    /// Whether an instruction stores a value at the address from which another one, shortly before it, has loaded what the value is
+    /// computed from: an update such as `x += 1`.
+    pub fn is_update(&self, load: u32, store: u32) -> bool {
+        const LONGEST: u32 = 64;
+        let (Some(from), Some(to)) = (self.code.get(load as usize), self.code.get(store as usize)) else {
+            return false;
+        };
+        if load >= store || store - load > LONGEST || (from.a, from.imm) != (to.a, to.imm) {
+            return false;
+        }
+        let registers = |pc| (self.operands_of.read(pc), self.operands_of.written(pc));
+        let mut computed = registers(load as usize).1.to_vec();
+        for pc in load as usize + 1..store as usize {
+            let (read, written) = registers(pc);
+            if written.iter().any(|register| register.place() == from.a) {
+                return false;
+            }
+            if read.iter().any(|register| computed.contains(register)) {
+                computed.extend(written);
+            }
+        }
+        registers(store as usize).0.iter().any(|register| computed.contains(register))
+    }
+
     /// The name of a source file, by the number of [`Location::file`].
     pub fn file(&self, number: u32) -> Option<&str> {
         self.files.get(&number).map(String::as_str)

@@ -38,7 +38,7 @@ pub(super) fn kernel_race(
     let missing = match first_stray(regions, outcome, race) {
         Some(access) => Advice::CorrectAddressFirst { access },
         None if !race.shared && state.conditions.contains_key(&race.address) => Advice::SetConditionOnce,
-        None => missing_order(race, between, within_cluster, same_warp),
+        None => missing_order(&launch.program, race, between, within_cluster, same_warp),
     };
     let width = match (between, same_warp) {
         (true, _) => 2,
@@ -56,11 +56,16 @@ fn first_stray(regions: &[Region], outcome: &Outcome, race: &Race) -> Option<cha
 }
 
 /// The order that the two threads of a race lack.
-fn missing_order(race: &Race, between: bool, within_cluster: bool, same_warp: bool) -> Advice {
+fn missing_order(program: &Program, race: &Race, between: bool, within_cluster: bool, same_warp: bool) -> Advice {
     let [one, other] = &race.accesses;
+    let is_update = |load: &Access, store: &Access| {
+        let places = load.pc.zip(store.pc).filter(|_| !load.writes && store.writes && !load.atomic && !store.atomic);
+        places.is_some_and(|(load, store)| program.is_update(load, store))
+    };
     match (one.pending, race.why) {
         (Some(wait), _) => copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread)),
         (None, Some(why)) => hand_over(why, between),
+        _ if is_update(one, other) || is_update(other, one) => Advice::UpdateAtomically,
         _ if between && within_cluster => Advice::ClusterBarrier,
         _ if between => Advice::OrderBlocks,
         _ if one.atomic != other.atomic => Advice::MakeBothAtomic,

@@ -32,7 +32,7 @@ impl Register {
         Register(place | number << 28 | u32::from(has_head) << 30)
     }
 
-    pub(super) fn place(self) -> u32 {
+    pub(in crate::machine) fn place(self) -> u32 {
         self.0 & 0x0fff_ffff
     }
 
@@ -81,12 +81,12 @@ impl Registers {
         self.entries[pc].way
     }
 
-    pub(super) fn read(&self, pc: usize) -> &[Register] {
+    pub(in crate::machine) fn read(&self, pc: usize) -> &[Register] {
         let Entry { first, read, .. } = self.entries[pc];
         &self.list[first as usize..][..read.into()]
     }
 
-    pub(super) fn written(&self, pc: usize) -> &[Register] {
+    pub(in crate::machine) fn written(&self, pc: usize) -> &[Register] {
         let Entry { first, read, written, .. } = self.entries[pc];
         &self.list[first as usize + usize::from(read)..][..written.into()]
     }
