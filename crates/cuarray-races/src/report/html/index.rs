@@ -6,8 +6,11 @@ use crate::report::source::Sources;
 use crate::report::words;
 use std::fmt::Write as _;
 
+/// A file and a line.
+type Place<'a> = (&'a str, u32);
+
 /// The line of the program that a finding is about: the first that one of its sides names.
-fn place(finding: &Finding) -> Option<(&str, u32)> {
+fn place(finding: &Finding) -> Option<Place<'_>> {
     finding.sides.iter().find_map(|side| {
         let source = side.place.as_ref().and_then(|place| place.source.as_ref());
         source.map(|source| (&*source.file, source.line)).or_else(|| words::line(&side.site))
@@ -32,7 +35,7 @@ pub(super) fn draw(report: &Report, sources: &mut Sources) -> String {
     if report.findings.len() < 2 {
         return index;
     }
-    let mut groups: Vec<(Option<(&str, u32)>, Vec<&Finding>)> = Vec::new();
+    let mut groups: Vec<(Option<Place<'_>>, Vec<&Finding>)> = Vec::new();
     for finding in &report.findings {
         let place = place(finding);
         match groups.iter_mut().find(|(line, _)| *line == place) {
