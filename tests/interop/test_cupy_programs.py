@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -241,15 +243,14 @@ def cub_sum(cp: Any) -> Any:
         _accelerator.set_routine_accelerators([])
 
 
-def test_memory_in_cupy_pools_is_no_leak_of_a_test(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("""
-        import cupy
-        KEPT = []
-        def test_of_freed_arrays():
-            assert float((cupy.zeros(1000) + 1).sum()) == 1000
-        def test_that_keeps_an_array():
-            KEPT.append(cupy.zeros(100))
-    """)
-    result = pytester.runpytest_subprocess("--cuarray-sim")
-    result.assert_outcomes(passed=2, errors=1)
-    result.stdout.fnmatch_lines(["*kept by global `KEPT` of *, [[]0[]] (cupy.ndarray)"])
+def test_memory_in_cupy_pools_is_no_leak_of_a_test(simulator: str, tmp_path: Path) -> None:
+    (tmp_path / "test_pools.py").write_text(
+        "import cupy\n"
+        "KEPT = []\n"
+        "def test_of_freed_arrays(): assert float((cupy.zeros(1000) + 1).sum()) == 1000\n"
+        "def test_that_keeps_an_array(): KEPT.append(cupy.zeros(100))\n"
+    )
+    command = [sys.executable, "-m", "pytest", "--cuarray-sim", "-p", "no:cacheprovider", "test_pools.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "test_pools.py ..E" in done.stdout, done.stdout + done.stderr
+    assert "kept by global `KEPT` of test_pools, [0] (cupy.ndarray)" in done.stdout
