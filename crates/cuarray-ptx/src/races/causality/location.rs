@@ -81,23 +81,8 @@ fn mutual(clusters: &Clusters, one: (u32, Scope), other: (u32, Scope)) -> bool {
 }
 
 impl Location {
-    /// Begins to record accesses to other bytes.
-    pub(super) fn start(&mut self, (offset, size): (u32, u32), shared: bool) {
-        (self.offset, self.size, self.shared) = (offset, size, shared);
-    }
-
-    /// Drops all records, and keeps the memory of the lists. Bytes that threads access by strong and by plain operations in turn start
-    /// anew often.
-    pub(super) fn clear(&mut self) {
-        let Location { mut marks, mut released, mut operations, mut reads, mut observers, mut latest, .. } =
-            std::mem::take(self);
-        marks.clear();
-        released.clear();
-        operations.clear();
-        reads.clear();
-        observers.clear();
-        latest.clear();
-        *self = Location { marks, released, operations, reads, observers, latest, ..Location::default() };
+    pub(super) fn new((offset, size): (u32, u32), shared: bool) -> Location {
+        Location { offset, size, shared, ..Location::default() }
     }
 
     pub(super) fn overlaps(&self, offset: u32, size: u32) -> bool {

@@ -21,30 +21,24 @@ pub(super) struct Page {
     /// In the order of their offsets.
     #[expect(clippy::vec_box, reason = "an insertion moves the others")]
     pub locations: Vec<Box<Location>>,
-    /// Locations to use again.
-    #[expect(clippy::vec_box, reason = "they move to the other list")]
-    spare: Vec<Box<Location>>,
 }
 
 impl Page {
     pub(super) fn new() -> Page {
-        Page { shift: LARGEST, cells: Vec::new(), locations: Vec::new(), spare: Vec::new() }
+        Page { shift: LARGEST, cells: Vec::new(), locations: Vec::new() }
     }
 
     /// Drops the accesses. The next ones have the same sizes mostly, so the pieces stay as small.
     pub(super) fn clear(&mut self) {
         self.cells.clear();
-        self.locations.iter_mut().for_each(|location| location.clear());
-        self.spare.append(&mut self.locations);
+        self.locations.clear();
     }
 
     /// Drops the locations of a range of their list that have no records.
     pub(super) fn drop_empty(&mut self, range: std::ops::Range<usize>) {
         for index in range.rev() {
             if self.locations[index].is_empty() {
-                let mut location = self.locations.remove(index);
-                location.clear();
-                self.spare.push(location);
+                self.locations.remove(index);
             }
         }
     }
@@ -94,9 +88,7 @@ impl Page {
     pub(super) fn location(&mut self, (offset, size): (u32, u32), shared: bool) -> &mut Location {
         let place = self.locations.binary_search_by_key(&(offset, size), |one| (one.offset, one.size));
         let index = place.unwrap_or_else(|index| {
-            let mut location = self.spare.pop().unwrap_or_default();
-            location.start((offset, size), shared);
-            self.locations.insert(index, location);
+            self.locations.insert(index, Box::new(Location::new((offset, size), shared)));
             index
         });
         &mut self.locations[index]
