@@ -15,6 +15,16 @@ import cuarray_sim
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
+# By these, pytest sees that it runs in continuous integration, and prints failures a second time, whole.
+CONTINUOUS_INTEGRATION = ("CI", "BUILD_NUMBER")
+
+
+@pytest.fixture(autouse=True)
+def outside_of_continuous_integration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test read the same output in continuous integration as by hand; a test of the difference sets the variable."""
+    for name in CONTINUOUS_INTEGRATION:
+        monkeypatch.delenv(name, raising=False)
+
 
 @pytest.fixture
 def environment() -> dict[str, str]:

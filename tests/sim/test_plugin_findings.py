@@ -63,7 +63,6 @@ def test_finding_fails_its_test_with_the_report_as_failure_text(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str
 ) -> None:
     monkeypatch.setenv("CI", ci)
-    monkeypatch.delenv("BUILD_NUMBER", raising=False)
     suite.makepyfile("""
         def test_clean_before(api):
             api.fill(0); api.synchronize(0); api.fill(1); api.synchronize(1)
