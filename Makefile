@@ -109,7 +109,8 @@ install: $(TOOLS) $(INSTALLED) ## install both wheels and the tools into .venv
 .PHONY: dev
 dev: ## after a change in Rust or Python: build the driver and cuarray in seconds, and put them in place of those in .venv
 	@[ -e $(INSTALLED) ] || [ -e $(VENV)/.dev ] || $(MAKE) install
-	cargo build --quiet --profile quick -p cuarray-sim -p cuarray-python
+	cargo rustc --quiet --profile quick --lib -p cuarray-sim --crate-type cdylib
+	cargo build --quiet --profile quick -p cuarray-python
 	@rm -f $(INSTALLED) && touch $(VENV)/.dev; packages="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"; \
 	cp --remove-destination target/quick/libcuarray_sim.so "$$packages/cuarray_sim/libcuda.so.1"; \
 	cp --remove-destination target/quick/lib_core.so "$$packages/cuarray/_core.abi3.so"; \

@@ -58,11 +58,15 @@ pub(super) fn operation<F: Copy>() -> F {
 }
 
 /// Defines `$name`, which returns the version of `$body` for this processor.
+///
+/// `inline` compiles each function beside its user. Otherwise, a change of one operation compiles all of them again.
 macro_rules! versions {
     ($(#[$doc:meta])* fn $name:ident<$($generic:ident: $bound:path),*>($($operation:ident)?) = $body:ident;) => {
         $(#[$doc])*
+        #[inline]
         pub(crate) fn $name<$($generic: $bound),*>($(_: $operation)?) -> Exec
         where $($operation: Copy + 'static,)? $($generic: 'static),* {
+            #[inline]
             unsafe fn base<$($generic: $bound),*>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow
             where $($operation: Copy,)? {
                 // SAFETY: this function's contract.
@@ -70,6 +74,7 @@ macro_rules! versions {
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+            #[inline]
             unsafe fn wide<$($generic: $bound),*>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow
             where $($operation: Copy,)? {
                 // SAFETY: this function's contract.
