@@ -11,7 +11,7 @@ from .what_runs import ROOT, source, table
 FILES = ("peers", "cupy", "torch", "all", "bench", "nvcc", "nvjitlink", "mpich", "test")
 # NVIDIA's parts that the tests use, apart from libraries.
 TOOLS = ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvrtc", "nvidia-nvjitlink", "nvidia-nvvm")
-CRATES = ("cudarc", "burn-cuda")
+CRATES = ("cudarc", "dlpark", "burn-cuda")
 
 
 def read(file: str, pattern: str) -> str:
