@@ -40,7 +40,7 @@ LIBRARIES = {
 }
 """The crates of the shared libraries, with their places in the wheel."""
 
-PROGRAMS = {"cuarray-toolchain": "cuarray_sim/toolchain/ptxas/ptxas"}
+PROGRAMS = {"cuarray-toolchain": "cuarray_sim/toolchain/ptxas/bin/ptxas"}
 """The crates with a program, with its place in the wheel. The program has the name of its file."""
 
 

@@ -29,7 +29,7 @@ def outside_of_continuous_integration(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def environment() -> dict[str, str]:
     """Return this process's environment without the variables that choose or configure a driver."""
-    dropped = ("CUARRAY_", "LD_LIBRARY_PATH")
+    dropped = ("CUARRAY_", "LD_LIBRARY_PATH", "CUDA_ROOT")
     return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
 
 

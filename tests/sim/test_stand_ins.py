@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +43,28 @@ def test_note_is_missing_if_no_stand_in_is_used(run: Callable, tmp_path: Path) -
     (tmp_path / "program.py").write_text("")
     done = run("-m", "cuarray_sim", "program.py")
     assert done.returncode == 0, done.stderr
-    assert "in the place" not in done.stderr
+    assert "used instead" not in done.stderr
+
+
+@pytest.mark.parametrize("own", [None, "/opt/cuda"], ids=["default", "own-folder"])
+@pytest.mark.parametrize("wheel", [True, False], ids=["wheel", "no-wheel"])
+def test_jax_finds_ptxas_in_front_of_that_of_nvidias_wheel(
+    run: Callable, tmp_path: Path, wheel: bool, own: str | None
+) -> None:
+    # `jax[cuda13]` installs this file, and JAX gives its folder to XLA unless CUDA_ROOT names another one.
+    file = tmp_path / "site-packages" / "nvidia" / "cu13" / "bin" / "ptxas"
+    file.parent.mkdir(parents=True)
+    if wheel:
+        file.touch()
+    (tmp_path / "program.py").write_text("import os; print(os.environ.get('CUDA_ROOT'))")
+    paths = [str(tmp_path / "site-packages"), os.environ.get("PYTHONPATH", "")]
+    variables = {"PYTHONPATH": ":".join(filter(None, paths))} | ({"CUDA_ROOT": own} if own else {})
+    root = run("-m", "cuarray_sim", "program.py", **variables).stdout.strip()
+    if wheel and not own:
+        assert subprocess.run([f"{root}/bin/ptxas", "--version"], capture_output=True, check=True).stdout
+        assert Path(root).is_relative_to(stand_ins.PACKAGE)
+    else:
+        assert root == str(own)
 
 
 def test_real_files_are_found_in_wheels_before_the_search_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

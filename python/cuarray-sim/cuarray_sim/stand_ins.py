@@ -61,7 +61,7 @@ class StandIn:
     variables: tuple[tuple[str, str], ...] = ()
     """Variables of the environment, with their values. The user's own values are kept, and an empty value sets none.
 
-    A value may contain ``{folder}``, ``{package}`` and ``{triton_architecture}``.
+    A value may contain ``{folder}``, ``{package}``, ``{triton_architecture}`` and ``{jax_cuda_root}``.
     """
     late: str = "the simulated driver refuses its results"
     """The consequence if NVIDIA's library is loaded already, for a warning."""
@@ -102,13 +102,14 @@ STAND_INS = (
     StandIn(
         name="ptxas",
         switch="CUARRAY_SIM_PTXAS",
-        folder="toolchain/ptxas",
+        folder="toolchain/ptxas/bin",
         files=("ptxas",),
         variables=(
             ("TRITON_PTXAS_PATH", "{folder}/ptxas"),
             ("TRITON_PTXAS_BLACKWELL_PATH", "{folder}/ptxas"),
             ("TRITON_LIBCUDA_PATH", "{package}"),
             ("TRITON_OVERRIDE_ARCH", "{triton_architecture}"),
+            ("CUDA_ROOT", "{jax_cuda_root}"),
         ),
     ),
     StandIn(
@@ -231,9 +232,15 @@ def pass_on_to_children() -> None:
         folder = str(stand_in.path)
         (libraries if stand_in.symbol else programs).append(folder)
         for name, value in stand_in.variables:
-            value = value.format(folder=folder, package=PACKAGE, triton_architecture=_triton_architecture())
-            if value:
-                os.environ.setdefault(name, value)
+            value = value.format(
+                folder=folder,
+                package=PACKAGE,
+                triton_architecture=_triton_architecture(),
+                jax_cuda_root=_jax_cuda_root(stand_in),
+            )
+            if value and name not in os.environ:
+                os.environ[name] = value
+                say(f"{name} is {value}")
     _put_first("LD_LIBRARY_PATH", libraries)
     _put_first("PATH", programs)
     _open_used_file()
@@ -258,6 +265,15 @@ def _triton_architecture() -> str:
     """
     major = os.environ.get("CUARRAY_SIM_COMPUTE_CAPABILITY", "9.0").strip().partition(".")[0]
     return "sm89" if major.isdecimal() and int(major) >= 9 else ""
+
+
+def _jax_cuda_root(stand_in: StandIn) -> str:
+    """Return the folder in which JAX finds the stand-in as ``bin/ptxas``; empty where its path has it.
+
+    JAX takes the compiler of the wheel ``nvidia-cuda-nvcc``, which ``jax[cuda13]`` installs, in front of those of the path, unless
+    ``CUDA_ROOT`` names another folder. The variable is set for no one else: build tools look there for ``nvcc`` too.
+    """
+    return str(stand_in.path.parent) if _in_wheels("bin/ptxas") else ""
 
 
 def _put_first(variable: str, ours: list[str]) -> None:
@@ -339,15 +355,8 @@ def _remember_real_file(path: str) -> None:
 
 def _real_file(name: str) -> str | None:
     """Return NVIDIA's file of a name, where libraries and the loader would find it; None if it is not installed."""
-    parents = [Path(entry or ".") for entry in sys.path]
-    # Wheels of NVIDIA have `nvidia/cu13/lib` since CUDA 13, and `nvidia/cuda_nvrtc/lib` before.
-    for parent in parents:
-        try:
-            found = sorted(parent.glob(f"nvidia/*/lib/{name}"))
-        except OSError:
-            continue
-        if found:
-            return str(found[0].absolute())
+    if found := _in_wheels(f"lib/{name}"):
+        return found
     variables = {name: os.environ.get(name, "") for name in ("CONDA_PREFIX", "CUDA_PATH", "CUDA_HOME")}
     folders = [*os.environ.get("LD_LIBRARY_PATH", "").split(":")]
     folders += [f"{root}/{lib}" for root in variables.values() if root for lib in ("lib", "lib64")]
@@ -356,6 +365,18 @@ def _real_file(name: str) -> str | None:
         if folder and not folder.startswith(str(PACKAGE)) and os.path.isfile(f"{folder}/{name}"):
             return os.path.abspath(f"{folder}/{name}")
     return _in_cache(name)
+
+
+def _in_wheels(name: str) -> str | None:
+    """Return a file of NVIDIA's wheels: they have ``nvidia/cu13/lib`` since CUDA 13, and ``nvidia/cuda_nvrtc/lib`` before."""
+    for entry in sys.path:
+        try:
+            found = sorted(Path(entry or ".").glob(f"nvidia/*/{name}"))
+        except OSError:
+            continue
+        if found:
+            return str(found[0].absolute())
+    return None
 
 
 def _in_cache(name: str) -> str | None:
