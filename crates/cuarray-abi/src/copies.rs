@@ -1,12 +1,93 @@
-//! The driver's types for batches of 3-D copies.
+//! The driver's types for copies of rows and boxes, one by one and in batches.
 //!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 #![allow(non_camel_case_types, non_snake_case, missing_docs)]
 
 use crate::arrays::CUarray;
 use crate::attributes::CUmemcpySrcAccessOrder;
-use crate::types::{CUdeviceptr, CUmemLocation};
-use std::ffi::c_uint;
+use crate::types::{CUcontext, CUdeviceptr, CUmemLocation, CUmemorytype};
+use std::ffi::{c_uint, c_void};
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUDA_MEMCPY2D {
+    pub srcXInBytes: usize,
+    pub srcY: usize,
+    pub srcMemoryType: CUmemorytype,
+    pub srcHost: *const c_void,
+    pub srcDevice: CUdeviceptr,
+    pub srcArray: CUarray,
+    pub srcPitch: usize,
+    pub dstXInBytes: usize,
+    pub dstY: usize,
+    pub dstMemoryType: CUmemorytype,
+    pub dstHost: *mut c_void,
+    pub dstDevice: CUdeviceptr,
+    pub dstArray: CUarray,
+    pub dstPitch: usize,
+    pub WidthInBytes: usize,
+    pub Height: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUDA_MEMCPY3D {
+    pub srcXInBytes: usize,
+    pub srcY: usize,
+    pub srcZ: usize,
+    pub srcLOD: usize,
+    pub srcMemoryType: CUmemorytype,
+    pub srcHost: *const c_void,
+    pub srcDevice: CUdeviceptr,
+    pub srcArray: CUarray,
+    pub reserved0: *mut c_void,
+    pub srcPitch: usize,
+    pub srcHeight: usize,
+    pub dstXInBytes: usize,
+    pub dstY: usize,
+    pub dstZ: usize,
+    pub dstLOD: usize,
+    pub dstMemoryType: CUmemorytype,
+    pub dstHost: *mut c_void,
+    pub dstDevice: CUdeviceptr,
+    pub dstArray: CUarray,
+    pub reserved1: *mut c_void,
+    pub dstPitch: usize,
+    pub dstHeight: usize,
+    pub WidthInBytes: usize,
+    pub Height: usize,
+    pub Depth: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CUDA_MEMCPY3D_PEER {
+    pub srcXInBytes: usize,
+    pub srcY: usize,
+    pub srcZ: usize,
+    pub srcLOD: usize,
+    pub srcMemoryType: CUmemorytype,
+    pub srcHost: *const c_void,
+    pub srcDevice: CUdeviceptr,
+    pub srcArray: CUarray,
+    pub srcContext: CUcontext,
+    pub srcPitch: usize,
+    pub srcHeight: usize,
+    pub dstXInBytes: usize,
+    pub dstY: usize,
+    pub dstZ: usize,
+    pub dstLOD: usize,
+    pub dstMemoryType: CUmemorytype,
+    pub dstHost: *mut c_void,
+    pub dstDevice: CUdeviceptr,
+    pub dstArray: CUarray,
+    pub dstContext: CUcontext,
+    pub dstPitch: usize,
+    pub dstHeight: usize,
+    pub WidthInBytes: usize,
+    pub Height: usize,
+    pub Depth: usize,
+}
 
 /// `CUmemcpy3DOperand.type`.
 pub type CUmemcpy3DOperandType = c_uint;
@@ -73,6 +154,9 @@ pub struct CUDA_MEMCPY3D_BATCH_OP {
 }
 
 const _: () = {
+    assert!(size_of::<CUDA_MEMCPY2D>() == 128);
+    assert!(size_of::<CUDA_MEMCPY3D>() == 200);
+    assert!(size_of::<CUDA_MEMCPY3D_PEER>() == 200);
     assert!(size_of::<CUmemcpy3DOperand>() == 40);
     assert!(size_of::<CUDA_MEMCPY3D_BATCH_OP>() == 112);
 };
