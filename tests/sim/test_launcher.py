@@ -229,6 +229,39 @@ def test_program_without_driver_calls_ends_with_a_line_that_nothing_was_checked(
     assert (done.returncode, done.stderr) == (0, f"cuarray-sim: {message}\n" if message else "")
 
 
+USES = "import ctypes; driver = ctypes.CDLL('libcuda.so.1'); driver.cuInit(0); driver.cuCtxSynchronize()"
+FORKS = "import os\nif (child := os.fork()) == 0:\n    {}\n    raise SystemExit\nos.waitpid(child, 0)"
+STARTS = "import subprocess, sys; subprocess.run([sys.executable, '-c', {!r}], check=True)"
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (STARTS.format(USES), None),
+        (STARTS.format(STARTS.format(USES)), None),
+        (FORKS.format(USES), None),
+        (STARTS.format("pass"), "this process made no driver call, so nothing was checked"),
+        # The child makes calls, and ends without a report.
+        (STARTS.format(USES + "; import os; os._exit(0)"), "this process made no driver call, so nothing was checked"),
+    ],
+    ids=["child", "grandchild", "fork", "idle child", "child without a report"],
+)
+def test_calls_of_children_count_as_checked_once_they_are_reported(
+    run: Callable, script: Callable, program: str, message: str | None
+) -> None:
+    done = run("-m", "cuarray_sim", script(program))
+    assert (done.returncode, done.stderr) == (0, f"cuarray-sim: {message}\n" if message else "")
+
+
+def test_calls_of_a_sibling_do_not_count_as_checked(run: Callable, script: Callable) -> None:
+    idle = "import subprocess, sys; subprocess.run([sys.executable, '-m', 'cuarray_sim', '-m', 'keyword'], check=True)"
+    done = run("-m", "cuarray_sim", script(f"{STARTS.format(USES)}\n{idle}"))
+    assert (done.returncode, done.stderr) == (
+        0,
+        "cuarray-sim: this process made no driver call, so nothing was checked\n",
+    )
+
+
 def test_numba_simulator_is_refused_before_the_program_runs(run: Callable, script: Callable) -> None:
     path = script("print('ran')")
     done = run("-m", "cuarray_sim", path, NUMBA_ENABLE_CUDASIM="1")

@@ -151,6 +151,7 @@ _RANK_VARIABLES = ("PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK")
 
 # Real files, for stand-ins that call them: absolute paths, separated by colons.
 _REAL_FILES = "CUARRAY_NVIDIA_LIBRARIES"
+# The file that receives the names of used stand-ins, and words of the driver (crates/cuarray-sim/src/process/family.rs).
 _USED = "CUARRAY_USED_STAND_INS"
 # The name of the file of used stand-ins, which has no place in a file system.
 _USED_NAME = "cuarray-sim-used"

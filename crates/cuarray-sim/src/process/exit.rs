@@ -13,7 +13,7 @@
 
 use crate::driver::Driver;
 use crate::execution::chosen;
-use crate::process::{report, summary};
+use crate::process::{family, report, summary};
 use crate::schedule::Schedule;
 use cuarray_races::finding::Report;
 use cuarray_races::report::Format;
@@ -121,6 +121,9 @@ fn report_findings(driver: &Driver) -> Option<u8> {
         for line in summary::lines(driver, Some(&report)) {
             eprintln!("cuarray-sim: {line}");
         }
+    }
+    if summary::unused(driver).is_none() {
+        family::tell_ancestors();
     }
     let found = !report.findings.is_empty();
     if let Some(named) = &config.report {

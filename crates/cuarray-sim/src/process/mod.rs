@@ -4,6 +4,7 @@
 pub(crate) mod current;
 pub(crate) mod exit;
 pub(crate) mod exports;
+mod family;
 pub(crate) mod report;
 mod reported;
 pub(crate) mod statistics;

@@ -4,6 +4,7 @@
 
 use crate::config::Config;
 use crate::driver::Driver;
+use crate::process::family;
 use crate::site;
 use crate::state::State;
 use cuarray_abi::ENTRY_POINTS;
@@ -19,8 +20,8 @@ pub(crate) fn request() {
     REQUESTED.store(true, Ordering::Relaxed);
 }
 
-/// Why nothing was checked, if the program used no driver function, or only looked for a driver.
-fn unused(driver: &Driver) -> Option<&'static str> {
+/// Why this process has nothing to report, if the program used no driver function, or only looked for a driver.
+pub(super) fn unused(driver: &Driver) -> Option<&'static str> {
     let mut looked = false;
     for (entry, calls) in ENTRY_POINTS.iter().zip(&driver.calls_of) {
         if calls.load(Ordering::Relaxed) > 0 {
@@ -38,7 +39,8 @@ fn unused(driver: &Driver) -> Option<&'static str> {
 
 /// The parts of the run that were not checked, as sentences without a full stop.
 pub(crate) fn unchecked(driver: &Driver, state: &State) -> Vec<String> {
-    let mut lines: Vec<String> = unused(driver).map(str::to_owned).into_iter().collect();
+    let unused_by_all = unused(driver).filter(|_| !family::descendant_reported());
+    let mut lines: Vec<String> = unused_by_all.map(str::to_owned).into_iter().collect();
     let count = |count: u64, one: &str, several: &str| match count {
         1 => format!("1 {one}"),
         _ => format!("{count} {several}"),
