@@ -562,9 +562,9 @@ prerequisites:
 	    lacks 'cc; install a C compiler (on Debian and Ubuntu: apt-get install build-essential)'; \
 	if [ ! -e $(ENVIRONMENT) ]; then \
 	    if ! command -v "$(PYTHON)" >/dev/null; then \
-	        lacks '$(PYTHON); install Python 3.10 or later'; \
-	    elif ! "$(PYTHON)" -c 'import sys; exit(sys.version_info < (3, 10))'; then \
-	        lacks "Python 3.10 or later; $(PYTHON) is $$("$(PYTHON)" --version)"; \
+	        lacks '$(PYTHON); install Python 3.11 or later'; \
+	    elif ! "$(PYTHON)" -c 'import sys; exit(sys.version_info < (3, 11))'; then \
+	        lacks "Python 3.11 or later; $(PYTHON) is $$("$(PYTHON)" --version)"; \
 	    elif ! "$(PYTHON)" -c 'import venv, ensurepip' 2>/dev/null; then \
 	        lacks 'the module venv of $(PYTHON) (on Debian and Ubuntu: apt-get install python3-venv)'; \
 	    fi; \

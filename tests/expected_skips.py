@@ -11,17 +11,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from generated import is_updating
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 LIST = Path(__file__).with_name("skips.toml")
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-import sys
+import tomllib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,11 +24,6 @@ from typing import Any, NamedTuple
 
 import generated
 import pytest
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 TESTS = Path(__file__).parent
 OUTCOMES = ("failed", "failed as expected", "passed", "skipped")

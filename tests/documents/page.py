@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,11 +19,6 @@ from types import TracebackType
 
 from .blocks import PARSED, RUN, SHOWN, Block, blocks, commands, fits
 from .shell import Shell
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 SESSION = Path(__file__).parent / "session.py"

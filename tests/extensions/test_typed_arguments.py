@@ -147,9 +147,8 @@ def test_wrong_argument_is_an_error_with_the_reason(reason: str) -> None:
         call()
     assert type(raised.value) is exception
     assert message in str(raised.value)
-    if sys.version_info >= (3, 11):
-        # The traceback ends with this note.
-        assert raised.value.__notes__ == ["while processing 'x'"]
+    # The traceback ends with this note.
+    assert raised.value.__notes__ == ["while processing 'x'"]
 
 
 def test_enum_argument_accepts_each_of_its_types() -> None:

@@ -10,16 +10,11 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
-import sys
+import tomllib
 from dataclasses import dataclass
 
 from .description import Suite
 from .outcome import PASSED, SKIPPED, Module, Outcome
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 @dataclass(frozen=True)

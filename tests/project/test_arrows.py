@@ -11,17 +11,12 @@ Paths do not show which node a method belongs to. So a type has its methods in t
 from __future__ import annotations
 
 import re
-import sys
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from project.rust_paths import Source, sources
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 ROOTS = ["crates/cuarray/src", "crates/cuarray/src/python"]

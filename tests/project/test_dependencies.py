@@ -6,16 +6,11 @@ import json
 import re
 import shutil
 import subprocess
-import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 CRATES = (

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from generated import differences
 
 import cuarray
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

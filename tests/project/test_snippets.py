@@ -7,18 +7,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from documents.__main__ import pages
 from documents.blocks import PARSED, RUN, SHOWN, Block, blocks, commands, fits
 from documents.session import converse, run
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 BLOCKS = [block for page in pages() for block in blocks(page, (ROOT / page).read_text(encoding="utf-8"))]

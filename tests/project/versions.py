@@ -21,25 +21,16 @@ def read(file: str, pattern: str) -> str:
     return found[1]
 
 
-def pinned() -> dict[str, dict[str, str]]:
-    """Return the versions of each package by their condition; the condition is empty for most."""
-    found: dict[str, dict[str, str]] = {}
+def pinned() -> dict[str, str]:
+    """Return the version of each package."""
+    found: dict[str, str] = {}
     for name in FILES:
         for line in (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8").splitlines():
-            requirement = re.match(r"([\w.-]+)==([\w.]+)(?: --hash\S*)?(?:; (.*))?$", line)
+            requirement = re.match(r"([\w.-]+)==([\w.]+)(?: --hash\S*)?(?:;|$)", line)
             if requirement:
-                versions = found.setdefault(requirement[1], {})
-                condition = requirement[3] or ""
-                assert versions.get(condition, requirement[2]) == requirement[2], f"{requirement[1]} has two versions"
-                versions[condition] = requirement[2]
+                version = found.setdefault(requirement[1], requirement[2])
+                assert version == requirement[2], f"{requirement[1]} has two versions"
     return found
-
-
-def shown(package: str, versions: dict[str, str]) -> str:
-    """Return a package with its version, and with those for an older Python."""
-    newest = versions.get("") or versions['python_version >= "3.11"']
-    older = versions.get('python_version < "3.11"')
-    return f"{package} {newest}" + (f" (Python 3.10: {older})" if older else "")
 
 
 def crates() -> Iterator[str]:
@@ -65,11 +56,11 @@ def tables() -> dict[str, str]:
         ("Rust", f"{rust} or later", "that version and the newest"),
         ("PyO3, for extension modules", read("Cargo.toml", r'^pyo3 = "(.*)"'), "the same"),
         ("glibc", f"{glibc} or later, for the wheels", "that of Ubuntu 24.04"),
-        ("NumPy", "optional", ", ".join(versions["numpy"].values())),
-        ("pytest, for `--cuarray-sim`", "optional", versions["pytest"][""]),
+        ("NumPy", "optional", versions["numpy"]),
+        ("pytest, for `--cuarray-sim`", "optional", versions["pytest"]),
     ]
     libraries = [
-        (row["name"], ", ".join(shown(each, versions[each]) for each in row["packages"]))
+        (row["name"], ", ".join(f"{each} {versions[each]}" for each in row["packages"]))
         for row in source()["library"]
         if "packages" in row
     ]
@@ -79,7 +70,7 @@ def tables() -> dict[str, str]:
             ("part", "version"),
             [
                 ("the driver that the simulator claims to be", f"{driver // 1000}.{driver % 1000 // 10}"),
-                ("NVIDIA's files in tests", ", ".join(shown(each, versions[each]) for each in TOOLS)),
+                ("NVIDIA's files in tests", ", ".join(f"{each} {versions[each]}" for each in TOOLS)),
             ],
         ),
         "versions-of-libraries": table(

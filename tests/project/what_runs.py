@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import sys
+import tomllib
 from pathlib import Path
 from typing import Any
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "docs" / "what-runs.toml"

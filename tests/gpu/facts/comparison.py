@@ -10,17 +10,12 @@ a defect of the simulator until an entry explains it.
 from __future__ import annotations
 
 import fnmatch
-import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .recorder import Recording
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 KNOWN = Path(__file__).with_name("known.toml")
 ABSENT = "no such fact"

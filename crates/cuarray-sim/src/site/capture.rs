@@ -54,7 +54,6 @@ struct Key {
 struct SeenFrame {
     code: u64,
     offset: i64,
-    forced_line: i32,
     first_line: i32,
     file_name: Box<[u8]>,
     name: Box<[u8]>,
@@ -75,7 +74,7 @@ impl SeenFrame {
     /// Whether a frame is at this line of this function.
     fn is(&self, frame: &frame::Frame<'_>) -> bool {
         self.is_of_file(frame)
-            && (self.forced_line, self.first_line) == (frame.forced_line(), frame.first_line())
+            && self.first_line == frame.first_line()
             && same(frame.name(), &self.name)
             && frame.line_table().is_some_and(|table| table.starts_with(&self.line_table))
     }
@@ -162,7 +161,6 @@ impl SeenFrame {
         Some(SeenFrame {
             code: frame.code,
             offset: frame.offset,
-            forced_line: frame.forced_line(),
             first_line: frame.first_line(),
             file_name: file_name.bytes.into(),
             name: name.bytes.into(),

@@ -3,7 +3,7 @@
 //! Reading a frame only follows addresses: it calls no Python, allocates nothing and takes no lock. So it works without
 //! the interpreter's lock, and in a signal handler. A frame is valid while the thread stays in it.
 
-use super::layout::{C_STACK, Instruction, Layout};
+use super::layout::{C_STACK, Layout};
 use super::line::line_at;
 
 /// The maximum length (in characters or bytes) of texts and line tables that are read.
@@ -49,13 +49,8 @@ impl<'a> Frame<'a> {
                 let code = word(address, layout.code) & !layout.tag;
                 let marker = layout.owner.is_some_and(|owner| byte(address, owner) == C_STACK);
                 if code != 0 && !marker && word(code, layout.type_of) == layout.code_type {
-                    let offset = match layout.instruction {
-                        Instruction::Index(at) => i64::from(half_word(address, at)) * 2,
-                        Instruction::Address { at, code: begins } => {
-                            word(address, at).wrapping_sub(code + begins as u64).cast_signed()
-                        }
-                    };
-                    return Some(Frame { layout, address, code, offset });
+                    let offset = word(address, layout.instruction).wrapping_sub(code + layout.instructions as u64);
+                    return Some(Frame { layout, address, code, offset: offset.cast_signed() });
                 }
                 address = word(address, layout.previous);
             }
@@ -83,12 +78,6 @@ impl<'a> Frame<'a> {
         unsafe { half_word(self.code, self.layout.first_line) }
     }
 
-    /// A line that was set for this frame only; 0 for none.
-    pub(super) fn forced_line(&self) -> i32 {
-        // SAFETY: a field of a live frame.
-        self.layout.line.map_or(0, |line| unsafe { half_word(self.address, line) })
-    }
-
     pub(super) fn line_table(&self) -> Option<&'a [u8]> {
         // SAFETY: the code object owns the table, a bytes object that never changes.
         unsafe {
@@ -101,10 +90,7 @@ impl<'a> Frame<'a> {
 
     /// The current line, and the number of line table bytes that determine it.
     pub(super) fn line(&self) -> Option<(u32, usize)> {
-        match u32::try_from(self.forced_line()) {
-            Ok(line) if line > 0 => Some((line, 0)),
-            _ => line_at(self.layout.packing, self.line_table()?, self.first_line(), self.offset),
-        }
+        line_at(self.line_table()?, self.first_line(), self.offset)
     }
 
     /// A string of the code object, if it is stored compactly.

@@ -1,7 +1,5 @@
 //! The layout of the interpreter's structures that contain frames.
 
-use super::line::Packing;
-
 /// Offsets in bytes in the structures of one version of Python.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
@@ -11,15 +9,15 @@ pub(super) struct Layout {
     /// The frame's code object; the lowest bits of the word may be a tag.
     pub code: usize,
     pub tag: u64,
-    pub instruction: Instruction,
-    /// A line that a trace function has set (3.10); 0 if unset.
-    pub line: Option<usize>,
+    /// The address of the current instruction.
+    pub instruction: usize,
+    /// The start of the code in a code object.
+    pub instructions: usize,
     /// The frame's owner; [`C_STACK`] marks a frame that runs no code (3.12).
     pub owner: Option<usize>,
     pub file_name: usize,
     pub name: usize,
     pub line_table: usize,
-    pub packing: Packing,
     pub first_line: usize,
     pub type_of: usize,
     pub bytes_length: usize,
@@ -35,15 +33,6 @@ pub(super) struct Layout {
     pub code_type: u64,
     pub text_type: u64,
     pub bytes_type: u64,
-}
-
-/// The form in which a frame stores its position in the code.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Instruction {
-    /// A number of code units.
-    Index(usize),
-    /// An address, and the offset of the code in the code object.
-    Address { at: usize, code: usize },
 }
 
 /// The owner of a frame that only marks a call from C.

@@ -1,50 +1,15 @@
 //! The source line of an instruction in a code object.
 //!
-//! Python packs lines into a table that is read from the start: pairs of bytes up to 3.10 (PEP 626), location entries
-//! from 3.11 on (PEP 657). Reading it is pure arithmetic over bytes. In some versions the interpreter's own function
-//! takes locks that only a thread holding the interpreter may take.
-
-/// The format of a Python version's line table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Packing {
-    /// Python 3.10: a pair of bytes for each range, its length and the line step.
-    Pairs,
-    /// Python 3.11 and later: an entry of several bytes for each range.
-    Locations,
-}
-
-/// The line of the instruction at a byte offset, and the number of table bytes that determine it; `None` without a
-/// line.
-pub(super) fn line_at(packing: Packing, table: &[u8], first: i32, offset: i64) -> Option<(u32, usize)> {
-    match packing {
-        Packing::Pairs => by_pairs(table, first, offset),
-        Packing::Locations => by_locations(table, first, offset),
-    }
-}
-
-/// The line step of a range without a line.
-const NO_LINE: i8 = -128;
-
-fn by_pairs(table: &[u8], first: i32, offset: i64) -> Option<(u32, usize)> {
-    let (mut end, mut line) = (0_i64, first);
-    for (index, pair) in table.chunks_exact(2).enumerate() {
-        end += i64::from(pair[0]);
-        let step = pair[1].cast_signed();
-        if step != NO_LINE {
-            line = line.checked_add(i32::from(step))?;
-        }
-        if end > offset {
-            let line = u32::try_from(line).ok().filter(|_| step != NO_LINE)?;
-            return Some((line, 2 * index + 2));
-        }
-    }
-    None
-}
+//! Python packs lines into a table of location entries, which is read from the start (PEP 657). Reading it is pure
+//! arithmetic over bytes. In some versions the interpreter's own function takes locks that only a thread holding the
+//! interpreter may take.
 
 /// The size of an instruction in bytes.
 const CODE_UNIT: i64 = 2;
 
-fn by_locations(table: &[u8], first: i32, offset: i64) -> Option<(u32, usize)> {
+/// The line of the instruction at a byte offset, and the number of table bytes that determine it; `None` without a
+/// line.
+pub(super) fn line_at(table: &[u8], first: i32, offset: i64) -> Option<(u32, usize)> {
     let (mut end, mut line, mut place) = (0_i64, first, 0_usize);
     while let Some(head) = table.get(place) {
         end += i64::from((head & 7) + 1) * CODE_UNIT;
@@ -86,17 +51,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_give_the_lines_of_instructions() {
-        // Lines 10 (4 bytes), 12 (2 bytes), none (2 bytes), 11 (6 bytes).
-        let table = [4, 0, 2, 2, 2, 0x80, 6, 0xff];
-        let line = |offset| line_at(Packing::Pairs, &table, 10, offset).map(|(line, _)| line);
-        let lines: Vec<_> = (0..14).step_by(2).map(line).collect();
-        assert_eq!(lines, [Some(10), Some(10), Some(12), None, Some(11), Some(11), Some(11)]);
-        assert_eq!(line(14), None);
-        assert_eq!(line_at(Packing::Pairs, &table, 10, 4), Some((12, 4)));
-    }
-
-    #[test]
     fn locations_give_the_lines_of_instructions() {
         let table = [
             0x80 | 13 << 3 | 1, // two units, a line step without columns: +70
@@ -114,12 +68,12 @@ mod tests {
             1,
             1,
         ];
-        let line = |offset| line_at(Packing::Locations, &table, 1, offset).map(|(line, _)| line);
+        let line = |offset| line_at(&table, 1, offset).map(|(line, _)| line);
         let lines: Vec<_> = (0..16).step_by(2).map(line).collect();
         let expected = [Some(71), Some(71), Some(71), None, Some(72), Some(72), Some(72), Some(69)];
         assert_eq!(lines, expected);
         assert_eq!(line(16), None);
-        assert_eq!(line_at(Packing::Locations, &table, 1, 0), Some((71, 3)));
+        assert_eq!(line_at(&table, 1, 0), Some((71, 3)));
     }
 
     #[test]
@@ -132,10 +86,8 @@ mod tests {
                     (state >> 24) as u8
                 })
                 .collect();
-            for packing in [Packing::Pairs, Packing::Locations] {
-                for offset in [-2, 0, 8, 1 << 20] {
-                    let _ = line_at(packing, &table, i32::MAX, offset);
-                }
+            for offset in [-2, 0, 8, 1 << 20] {
+                let _ = line_at(&table, i32::MAX, offset);
             }
         }
     }

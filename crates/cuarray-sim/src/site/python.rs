@@ -2,14 +2,13 @@
 //!
 //! A driver is loaded into processes that have a Python, get one later, or never have one. So the interpreter is looked
 //! up by name among the loaded libraries. The offsets in its structures come from the table that Python publishes for
-//! debuggers (3.13 and later), or from a table of released versions (3.10 to 3.12), whose layouts no longer change.
+//! debuggers (3.13 and later), or from a table of released versions (3.11 and 3.12), whose layouts no longer change.
 //! Before an interpreter is used, the calling thread's frames are read once through the kernel, which returns an error
 //! where a plain read would crash. If they do not look like frames, sites have no Python positions: a report without
 //! lines is better than a crash in the program under test.
 
 use super::frame::{self, Frame};
-use super::layout::{C_STACK, Instruction, Layout};
-use super::line::Packing;
+use super::layout::{C_STACK, Layout};
 use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -135,13 +134,12 @@ fn layout(minor: u32, types: &Types, runtime: Option<*mut c_void>) -> Option<Lay
         previous: 48,
         code: 32,
         tag: 0,
-        instruction: Instruction::Address { at: 56, code: 184 },
-        line: None,
+        instruction: 56,
+        instructions: 184,
         owner: None,
         file_name: 112,
         name: 120,
         line_table: 136,
-        packing: Packing::Locations,
         first_line: 72,
         type_of: 8,
         bytes_length: 16,
@@ -156,24 +154,12 @@ fn layout(minor: u32, types: &Types, runtime: Option<*mut c_void>) -> Option<Lay
         bytes_type,
     };
     match minor {
-        10 => Some(Layout {
-            to_frame: [Some(24), None],
-            previous: 24,
-            instruction: Instruction::Index(96),
-            line: Some(100),
-            file_name: 104,
-            name: 112,
-            line_table: 120,
-            packing: Packing::Pairs,
-            first_line: 40,
-            ..of_3_11
-        }),
         11 => Some(of_3_11),
         12 => Some(Layout {
             to_frame: [Some(56), Some(0)],
             previous: 8,
             code: 0,
-            instruction: Instruction::Address { at: 56, code: 192 },
+            instructions: 192,
             owner: Some(70),
             first_line: 68,
             ascii: 40,
@@ -213,7 +199,8 @@ unsafe fn published(minor: u32, runtime: u64, like: Layout) -> Option<Layout> {
         previous: offset(frame + 1)?,
         code: offset(frame + 2)?,
         tag: if minor == 13 { 0 } else { 3 },
-        instruction: Instruction::Address { at: offset(frame + 3)?, code: offset(code + 9)? },
+        instruction: offset(frame + 3)?,
+        instructions: offset(code + 9)?,
         file_name: offset(code + 1)?,
         name: offset(code + 2)?,
         line_table: offset(code + 4)?,

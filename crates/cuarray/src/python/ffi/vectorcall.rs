@@ -1,7 +1,7 @@
 //! Method calls with keyword arguments that build no dictionary. Building one takes longer than most of the called
 //! methods run.
 //!
-//! `PyObject_VectorcallMethod` exists since Python 3.9, and in the stable ABI since 3.12. One wheel serves 3.10 too, so the function is looked up
+//! `PyObject_VectorcallMethod` exists since Python 3.9, and in the stable ABI since 3.12. One wheel serves 3.11 too, so the function is looked up
 //! on first use. Its signature is the same everywhere.
 
 use pyo3::{
