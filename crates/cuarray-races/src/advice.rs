@@ -125,13 +125,17 @@ advice! {
     OrderBlocks =>
         "give each block its own memory, use atomic operations, or order the blocks: two kernels in place of one, or a barrier of \
          the grid in a cooperative launch",
-    UpdateAtomically =>
-        "both threads load these bytes, compute, and store the result there: update them by an atomic operation (atomicAdd, \
-         cuda.atomic.add, tl.atomic_add), or let one thread do it",
-    MakeBothAtomic => "make both atomic, or put a barrier (__syncthreads, cuda.syncthreads) between the two",
-    WarpBarrier => "put __syncwarp (cuda.syncwarp) between the two: without it the threads of a warp are unordered",
-    BlockBarrier =>
-        "put a barrier (__syncthreads, cuda.syncthreads) between the two, which all threads of the block reach",
+    UpdateAtomically { atomic: &'static str } =>
+        "both threads load these bytes, compute, and store the result there: update them by an atomic operation ({atomic}), or let one \
+         thread do it",
+    SeparateArrays { one: u32, other: u32 } =>
+        "the two access elements of {one} and {other} bytes in dynamic shared memory, so two arrays overlap there: begin each behind the last \
+         element of the one before, and state the bytes of all as the launch's shared memory",
+    MakeBothAtomic { barrier: &'static str } => "make both atomic, or put a barrier ({barrier}) between the two",
+    WarpBarrier { barrier: &'static str } =>
+        "put {barrier} between the two: without it the threads of a warp are unordered",
+    BlockBarrier { barrier: &'static str } =>
+        "put a barrier ({barrier}) between the two, which all threads of the block reach",
     MakeBothStrong =>
         "one access is plain and the other one is strong (atomic, volatile or with an order): make both strong, or order them by a \
          barrier, or by a fence and a flag",
@@ -146,10 +150,13 @@ advice! {
          orders one block only; use __threadfence (scope gpu)",
     WidenFenceOfCluster =>
         "the fence before the flag's write orders one cluster only: use __threadfence (scope gpu)",
-    FenceBeforeFlag =>
-        "no fence is between the data's access and the flag's write: put __threadfence (or a release of scope gpu) there",
+    FenceBeforeFlag { fence: &'static str } =>
+        "no fence is between the data's access and the flag's write: put {fence} (or a release of scope gpu) there",
     FenceOrBarrierBeforeFlag =>
         "no fence is between the data's access and the flag's write: put __threadfence_block (or a release) there, or a barrier",
+    AccessBeforeFlag { barrier: &'static str } =>
+        "the data's access is behind the write of the flag that should hand it over: move the access before that write (the release), \
+         and let the threads of the block meet at a barrier ({barrier}) between the two",
     FenceBehindData =>
         "both accesses are strong, but a fence is missing between the data's write and the flag's write, or behind the read of the \
          flag, so the read may return an old value: put __threadfence on both sides (or release and acquire the flag)",

@@ -236,16 +236,29 @@ pub struct KernelPlace {
     pub has_lines: bool,
 }
 
+impl KernelPlace {
+    /// The line that a reader looks for first, and the other one: the program's own line comes before that of a header or package
+    /// whose function is inlined there.
+    pub(crate) fn lines(&self) -> (Option<&SourceLine>, Option<&SourceLine>) {
+        let (source, call) = (self.source.as_ref(), self.inlined_at.as_ref());
+        let of_library = |line: &SourceLine| ["/include/", "-packages/"].iter().any(|part| line.file.contains(part));
+        let is_inner = source.is_some_and(of_library) && call.is_some_and(|call| !of_library(call));
+        if is_inner { (call, source) } else { (source, call) }
+    }
+}
+
 /// `thread (3, 0, 0) of block (0, 0, 0), at kernel.cu:12, line 40 of the PTX`.
 impl fmt::Display for KernelPlace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([x, y, z], [i, j, k]) = (self.block, self.thread);
         write!(out, "thread ({i}, {j}, {k}) of block ({x}, {y}, {z})")?;
-        if let Some(SourceLine { file, line }) = &self.source {
+        let (first, other) = self.lines();
+        let joint = if first == self.source.as_ref() { "inlined at" } else { "inside" };
+        if let Some(SourceLine { file, line }) = first {
             write!(out, ", at {file}:{line}")?;
         }
-        if let Some(SourceLine { file, line }) = &self.inlined_at {
-            write!(out, ", inlined at {file}:{line}")?;
+        if let Some(SourceLine { file, line }) = other {
+            write!(out, ", {joint} {file}:{line}")?;
         }
         if let Some(line) = self.ptx_line {
             write!(out, ", line {line} of the PTX")?;
@@ -272,6 +285,8 @@ pub struct Side {
     pub site: Arc<Site>,
     /// The place in the kernel, for a single access of a kernel.
     pub place: Option<KernelPlace>,
+    /// For a node of a graph: the call that launched the graph. `site` is the call that added the node.
+    pub graph: Option<Arc<Site>>,
     /// Its place in the history.
     pub ordinal: u64,
 }

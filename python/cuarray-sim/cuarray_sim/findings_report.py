@@ -123,6 +123,8 @@ class Side(TypedDict):
     site: Site
     place: KernelPlace | None
     """The position in the kernel, if the finding is about a single access of it."""
+    graph: Site | None
+    """The call that launched the graph, if the operation is a node of a graph."""
     ordinal: int
 
 

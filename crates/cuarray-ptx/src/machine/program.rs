@@ -246,6 +246,8 @@ pub struct Program {
     pub(crate) reached: HashMap<u32, Vec<Reached>>,
     /// The set of each store, for functions with [`Function::stored`].
     pub(crate) store_words: HashMap<u32, u64>,
+    /// The bytes of an element of each load from and store to shared memory.
+    pub(crate) shared_elements: HashMap<u32, u32>,
     /// Whether whole warps may access memory directly; see `machine::direct`. Only tests forbid it.
     pub(crate) direct: bool,
     /// Whether undefined values are followed from the start; see `machine::undefined`. Only tests ask for it.
@@ -310,6 +312,11 @@ impl Program {
             }
         }
         registers(store as usize).0.iter().any(|register| computed.contains(register))
+    }
+
+    /// The bytes of an element that an instruction loads from, or stores to, shared memory.
+    pub fn shared_element(&self, pc: u32) -> Option<u32> {
+        self.shared_elements.get(&pc).copied()
     }
 
     /// The name of a source file, by the number of [`Location::file`].

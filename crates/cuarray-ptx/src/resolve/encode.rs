@@ -12,7 +12,7 @@ use super::shapes::shape_bits;
 use super::stored;
 use crate::Error;
 use crate::grammar::types::Width;
-use crate::machine::access_mode::{GUESS, IN_PLACE, unused_bits};
+use crate::machine::access_mode::{GUESS, IN_PLACE, SHARED, space, unused_bits};
 use crate::machine::branching;
 use crate::machine::fused::loads_and_multiply_add;
 use crate::machine::linear::LINEAR;
@@ -175,6 +175,12 @@ impl Encoder<'_> {
             }
             let instruction = self.instruction((index, at), draft, shapes[at]);
             let instruction = self.fused(instruction, (index, at), &shapes, &mut end_of_product);
+            if let (Access::Load(bytes) | Access::Store(bytes), Operand::Number(mode)) = (&draft.access, draft.c)
+                && space(mode) == SHARED
+            {
+                let element = bytes / draft.extra.len().max(1) as u32;
+                self.program.shared_elements.insert(self.program.code.len() as u32, element);
+            }
             self.program.code.push(instruction);
             self.program.locations.push(draft.location);
             let Prepared { places, built, .. } = self.prepared;

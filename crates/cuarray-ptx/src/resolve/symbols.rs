@@ -243,6 +243,7 @@ impl<'a> Symbols<'a> {
             updates: Default::default(),
             reached: Default::default(),
             store_words: Default::default(),
+            shared_elements: Default::default(),
             direct: true,
             follows: false,
         };

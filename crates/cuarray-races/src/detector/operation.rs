@@ -19,6 +19,8 @@ pub struct Caller {
     pub detail: Option<Arc<str>>,
     /// For a node of a graph: the ordinal of the operation that launched the graph.
     pub launch: Option<u64>,
+    /// For a node of a graph: the place of the call that launched the graph.
+    pub graph: Option<Arc<Site>>,
     /// Whether the function exists to order other work: it records, waits or queries.
     pub orders: bool,
 }
@@ -26,7 +28,7 @@ pub struct Caller {
 impl Caller {
     /// A call from an unknown site.
     pub fn new(thread: u64, call: &'static str) -> Caller {
-        Caller { thread, call, site: Site::unknown().clone(), detail: None, launch: None, orders: false }
+        Caller { thread, call, site: Site::unknown().clone(), detail: None, launch: None, graph: None, orders: false }
     }
 }
 

@@ -69,6 +69,7 @@ impl Detector {
             bytes: party.bytes,
             site: party.operation.caller.site.clone(),
             place: party.place.clone(),
+            graph: party.operation.caller.graph.clone(),
             ordinal: party.operation.ordinal,
         };
         let findings = found().zip(1..).map(|((found, again), number)| Finding {

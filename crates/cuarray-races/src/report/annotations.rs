@@ -74,7 +74,7 @@ impl Report {
 /// before that of its launch.
 fn lines(finding: &Finding) -> impl Iterator<Item = (&Side, &str, u32)> {
     finding.sides.iter().rev().flat_map(|side| {
-        let kernel = side.place.as_ref().and_then(|place| place.source.as_ref());
+        let kernel = side.place.as_ref().and_then(|place| place.lines().0);
         let kernel = kernel.map(|source| (source.file.as_str(), source.line));
         [kernel, words::line(&side.site)].into_iter().flatten().map(move |(file, line)| (side, file, line.max(1)))
     })

@@ -68,6 +68,7 @@ mod tests {
             bytes,
             site: site.clone(),
             place: None,
+            graph: None,
             ordinal,
         };
         let finding = Finding {
@@ -92,7 +93,7 @@ mod tests {
         );
         let side = |access, ordinal| {
             format!(
-                r#"{{"call":"cuMemsetD8Async","detail":null,"access":"{access}","lane":1,"bytes":{{"address":16,"length":4}},{site},"place":null,"ordinal":{ordinal}}}"#
+                r#"{{"call":"cuMemsetD8Async","detail":null,"access":"{access}","lane":1,"bytes":{{"address":16,"length":4}},{site},"place":null,"graph":null,"ordinal":{ordinal}}}"#
             )
         };
         let (first, second) = (side("write", 1), side("read", 2));

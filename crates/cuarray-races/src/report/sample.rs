@@ -58,6 +58,7 @@ pub(crate) fn report(file: &str) -> Report {
         bytes: Some(bytes),
         site: operations[index].site.clone(),
         place: None,
+        graph: None,
         ordinal: operations[index].ordinal,
     };
     let allocation = Allocation {

@@ -65,6 +65,9 @@ impl Report {
             if let Some(remark) = remark {
                 let _ = writeln!(text, "      {remark}");
             }
+            if let Some(graph) = &side.graph {
+                let _ = writeln!(text, "      in a graph, launched at {}", printable(&graph.to_string()));
+            }
         }
         if let Some(missing) = &finding.missing {
             let _ = writeln!(text, "  {green}missing:{off} {}", printable(missing));
@@ -122,7 +125,7 @@ fn in_kernel(text: &mut String, side: &Side, sources: &mut Sources, colours: &Co
     let Some(place) = &side.place else { return };
     let atomic = if place.atomic { ", atomically" } else { "" };
     let _ = writeln!(text, "      in {}{atomic}{}", printable(&place.to_string()), words::hint(place));
-    if let Some(excerpt) = place.source.as_ref().and_then(|source| sources.excerpt(&source.file, source.line, 0)) {
+    if let Some(excerpt) = place.lines().0.and_then(|source| sources.excerpt(&source.file, source.line, 0)) {
         for line in excerpt.lines {
             let _ = writeln!(text, "          {}{}{}", colours.bold, printable(&line), colours.off);
         }
@@ -161,7 +164,7 @@ fn printable(text: &str) -> String {
 mod tests {
     use crate::finding::Kind;
     use crate::report::sample;
-    use crate::site::{Frame, Site};
+    use crate::site::{Frame, Site, SourceLine};
     use std::sync::Arc;
 
     #[test]
@@ -239,6 +242,34 @@ mod tests {
         );
         let without = format!("in thread (7, 0, 0) of block (2, 0, 0), line 40 of the PTX{HINT}\n");
         assert!(text.contains(&without) && text.matches(HINT).count() == 1, "{text}");
+    }
+
+    #[test]
+    fn users_line_is_shown_before_the_header_that_is_inlined_there() {
+        let mut report = sample::kernel_race("a.py");
+        let place = report.findings[0].sides[0].place.as_mut().unwrap();
+        let line = |file: &str, line| Some(SourceLine { file: file.into(), line });
+        (place.source, place.inlined_at) = (line("/cuda/include/copies.h", 188), line("src/kernel.cu", 8));
+        let text = report.text(false);
+        assert!(
+            text.contains(", at src/kernel.cu:8, inside /cuda/include/copies.h:188, line 30 of the PTX\n"),
+            "{text}"
+        );
+        let place = report.findings[0].sides[0].place.as_mut().unwrap();
+        place.source = line("src/copies.cuh", 3);
+        let text = report.text(false);
+        assert!(text.contains(", at src/copies.cuh:3, inlined at src/kernel.cu:8, line 30 of the PTX\n"), "{text}");
+    }
+
+    #[test]
+    fn kernel_of_a_graph_is_shown_with_the_launch_of_the_graph() {
+        let mut report = sample::kernel_race("a.py");
+        let user = Some(Frame { file: "train.py".into(), line: 9, function: "f".into() });
+        report.findings[0].sides[0].graph = Some(Arc::new(Site { user, ..Site::default() }));
+        for text in [report.text(false), report.html()] {
+            assert_eq!(text.matches("in a graph, launched at ").count(), 1, "{text}");
+            assert!(text.contains("train.py:9 in f"), "{text}");
+        }
     }
 
     #[test]

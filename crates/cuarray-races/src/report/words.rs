@@ -73,6 +73,8 @@ pub(crate) enum Detail<'a> {
 /// The name of a variable of a kernel's module.
 pub(crate) fn variable(variable: &Variable) -> String {
     match &variable.name {
+        // Numba numbers its arrays, and does not keep the program's names.
+        Some(name) if name.starts_with("_cudapy_smem") => "shared memory, in a cuda.shared.array".to_owned(),
         Some(name) => format!("the {} variable {}", variable.space, variable_name(name)),
         None => format!("dynamic {} memory", variable.space),
     }
@@ -154,7 +156,7 @@ pub(crate) fn place(site: &Site) -> String {
 
 /// A short form of a place in a kernel: the line of its source, or of its PTX.
 pub(crate) fn place_in_kernel(place: &KernelPlace) -> String {
-    match (&place.source, place.ptx_line) {
+    match (place.lines().0, place.ptx_line) {
         (Some(source), _) => format!("{}:{}", base(&source.file), source.line),
         (None, Some(line)) => format!("line {line} of the PTX"),
         (None, None) => String::new(),
@@ -283,6 +285,13 @@ pub(crate) fn is_harmful(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn generated_name_of_a_shared_array_is_not_shown() {
+        let variable = |name: &str| Variable { name: Some(name.into()), space: "shared", offset: 0 };
+        assert_eq!(super::variable(&variable("_cudapy_smem_1")), "shared memory, in a cuda.shared.array");
+        assert_eq!(super::variable(&variable("_ZZ6smoothPfE4part")), "the shared variable smooth::part");
+    }
 
     #[test]
     fn thousands_are_separated() {

@@ -14,7 +14,6 @@ use crate::state::State;
 use crate::thread;
 use cuarray_abi::*;
 use cuarray_races::{Caller, Clock, Past};
-use std::sync::Arc;
 
 /// Enqueues the steps of an executable graph after a point of the first lane; returns the point of each step.
 pub(super) fn enqueue_steps(
@@ -32,11 +31,10 @@ pub(super) fn enqueue_steps(
     let mut begun = vec![false; lanes.len()];
     let start_clock = edges::clock_of(state, lanes[0]);
     let launch = start_clock.as_ref().map(|clock| clock.ordinal);
-    let detail = thread::caller().map(|launch| Arc::from(format!("in a graph, launched at {}", launch.site)));
+    let graph = thread::caller().map(|launch| launch.site);
     // Findings name the call that added the node.
-    let dress = |made: Option<Caller>| {
-        made.map(|made| Caller { detail: detail.clone(), launch, ..made }).or_else(thread::caller)
-    };
+    let dress =
+        |made: Option<Caller>| made.map(|made| Caller { graph: graph.clone(), launch, ..made }).or_else(thread::caller);
     for step in steps {
         let points_of = |steps: &[usize]| steps.iter().filter_map(|step| points.get(*step).copied()).collect();
         let (mut after, begun_before): (Vec<Point>, Vec<Point>) = (points_of(&step.after), points_of(&step.begun));

@@ -81,7 +81,7 @@ fn compare(state: &mut State, uploads: Vec<Upload>) {
         let Some(call) = caller(state) else { return };
         if let Some(bytes) = upload.changed() {
             let detail = Some(format!("the bytes changed after the copy was enqueued; {} found it", call.call).into());
-            let caller = Caller { call: "host write", detail, launch: None, orders: false, ..call };
+            let caller = Caller { call: "host write", detail, launch: None, graph: None, orders: false, ..call };
             state.detector.host_changed(caller, bytes, &upload.operation);
         }
     }

@@ -1,5 +1,6 @@
 //! Findings within a launch: races between its threads, and accesses of single threads that are findings by themselves.
 
+use super::terms::Terms;
 use crate::objects::launch::Launch;
 use crate::state::State;
 use cuarray_ptx::{
@@ -38,7 +39,7 @@ pub(super) fn kernel_race(
     let missing = match first_stray(regions, outcome, race) {
         Some(access) => Advice::CorrectAddressFirst { access },
         None if !race.shared && state.conditions.contains_key(&race.address) => Advice::SetConditionOnce,
-        None => missing_order(&launch.program, race, between, within_cluster, same_warp),
+        None => missing_order(launch, race, between, within_cluster, same_warp),
     };
     let width = match (between, same_warp) {
         (true, _) => 2,
@@ -56,21 +57,28 @@ fn first_stray(regions: &[Region], outcome: &Outcome, race: &Race) -> Option<cha
 }
 
 /// The order that the two threads of a race lack.
-fn missing_order(program: &Program, race: &Race, between: bool, within_cluster: bool, same_warp: bool) -> Advice {
+fn missing_order(launch: &Launch, race: &Race, between: bool, within_cluster: bool, same_warp: bool) -> Advice {
+    let (program, terms) = (&launch.program, Terms::of(launch, race));
     let [one, other] = &race.accesses;
+    let element = |access: &Access| access.pc.and_then(|pc| program.shared_element(pc));
+    let elements = element(one).zip(element(other)).filter(|(one, other)| one != other);
+    let dynamic = race.shared && program.shared_variable_at(race.address).is_none();
     let is_update = |load: &Access, store: &Access| {
         let places = load.pc.zip(store.pc).filter(|_| !load.writes && store.writes && !load.atomic && !store.atomic);
         places.is_some_and(|(load, store)| program.is_update(load, store))
     };
     match (one.pending, race.why) {
         (Some(wait), _) => copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread)),
-        (None, Some(why)) => hand_over(why, between),
-        _ if is_update(one, other) || is_update(other, one) => Advice::UpdateAtomically,
+        (None, Some(why)) => hand_over(why, between, terms),
+        _ if is_update(one, other) || is_update(other, one) => Advice::UpdateAtomically { atomic: terms.atomic },
         _ if between && within_cluster => Advice::ClusterBarrier,
         _ if between => Advice::OrderBlocks,
-        _ if one.atomic != other.atomic => Advice::MakeBothAtomic,
-        _ if same_warp => Advice::WarpBarrier,
-        _ => Advice::BlockBarrier,
+        _ if one.atomic != other.atomic => Advice::MakeBothAtomic { barrier: terms.barrier },
+        _ => match elements.filter(|_| dynamic) {
+            Some((one, other)) => Advice::SeparateArrays { one, other },
+            None if same_warp => Advice::WarpBarrier { barrier: terms.warp_barrier },
+            None => Advice::BlockBarrier { barrier: terms.barrier },
+        },
     }
 }
 
@@ -88,7 +96,7 @@ fn is_out_of_bounds(regions: &[Region], outcome: &Outcome, race: &Race, access: 
 }
 
 /// The advice for a race of threads that synchronize through memory, in one block or `between` blocks.
-fn hand_over(why: Why, between: bool) -> Advice {
+fn hand_over(why: Why, between: bool, terms: &Terms) -> Advice {
     use Scope::{Block, Cluster};
     match (why, between) {
         (Why::Plain, _) => Advice::MakeBothStrong,
@@ -97,8 +105,9 @@ fn hand_over(why: Why, between: bool) -> Advice {
         (Why::MixedSizes, _) => Advice::AccessEqualBytes,
         (Why::NarrowFence(Block), _) => Advice::WidenFenceOfBlock,
         (Why::NarrowFence(_), _) => Advice::WidenFenceOfCluster,
-        (Why::NoFence, true) => Advice::FenceBeforeFlag,
+        (Why::NoFence, true) => Advice::FenceBeforeFlag { fence: terms.fence },
         (Why::NoFence, false) => Advice::FenceOrBarrierBeforeFlag,
+        (Why::BehindFlag, _) => Advice::AccessBeforeFlag { barrier: terms.barrier },
         (Why::NoAcquire(Block), _) => Advice::AcquireInBlock,
         (Why::NoAcquire(Cluster), _) => Advice::AcquireInCluster,
         (Why::NoAcquire(_), _) => Advice::AcquireOnDevice,

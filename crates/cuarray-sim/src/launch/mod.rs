@@ -11,5 +11,6 @@ mod findings;
 mod heap_changes;
 mod orders;
 mod reachable;
+mod terms;
 mod watchdog;
 pub(crate) mod work;

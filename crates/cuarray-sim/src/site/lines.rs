@@ -23,7 +23,8 @@ pub(crate) fn add_lines(report: &mut Report) {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut lines = Lines { known: known.get_or_insert_default(), objects: HashMap::new(), sites: HashMap::new() };
     for finding in &mut report.findings {
-        finding.sides.iter_mut().for_each(|side| lines.add(&mut side.site));
+        let sides = finding.sides.iter_mut();
+        sides.flat_map(|side| std::iter::once(&mut side.site).chain(&mut side.graph)).for_each(|site| lines.add(site));
         finding.allocation.iter_mut().for_each(|allocation| lines.add(&mut allocation.site));
     }
     let operations = report.operations.iter_mut().map(|operation| &mut operation.site);

@@ -181,7 +181,7 @@ fn race_in_a_graph_names_the_captured_calls() {
             race.sides.iter().map(|side| side.call).collect::<Vec<_>>(),
             ["cuMemsetD8Async", "cuMemcpyDtoDAsync_v2"]
         );
-        assert!(race.sides.iter().all(|side| side.detail.as_deref().unwrap().starts_with("in a graph, launched at ")));
+        assert!(race.sides.iter().all(|side| side.graph.is_some()));
     }
 }
 

@@ -5,7 +5,7 @@ use super::mark::{Actor, Conflict, Mark};
 use super::phases::{Phases, Step};
 use super::records::Records;
 use super::stale::Written;
-use super::threads::{Released, SCOPES, Scope, Threads};
+use super::threads::{Missed, Released, SCOPES, Scope, Threads};
 use super::times::{Times, thread};
 use super::{Strong, Why};
 use crate::races::cell::Kind;
@@ -46,6 +46,9 @@ pub(super) struct Location {
     narrow: bool,
     /// The block and the scope of the last write, if it was strong.
     head: Option<(u32, Scope)>,
+    /// The time and the thread of the last strong write.
+    time: u32,
+    author: u64,
     /// The number of the last strong write, and of the first one from which only atomic operations lead to it.
     last: u32,
     first: u32,
@@ -195,6 +198,7 @@ impl Location {
         if let Some(step) = op.step {
             return self.step(threads, clusters, (actor, op), step);
         }
+        let now = threads.clock.now();
         let linked = self.head.filter(|head| mutual(clusters, *head, (block, op.scope)));
         if op.kind != Kind::Write && op.result {
             self.observe(threads, clusters, (actor, op), linked, strict);
@@ -221,7 +225,7 @@ impl Location {
             }
             self.first = self.last;
         }
-        self.head = Some((block, op.scope));
+        (self.head, self.time, self.author) = (Some((block, op.scope)), now, thread(block, warp, lane));
         for (scope, released) in threads.released(&own, (warp, 1 << lane), self.shared) {
             self.released.add(block, scope, &released);
         }
@@ -289,8 +293,11 @@ impl Location {
         let Actor { block, warp, lane, .. } = actor;
         let number = thread(block, warp, lane);
         let Some((writer, _)) = linked else {
-            let missed = self.head.map(|(writer, scope)| (Some(writer), Why::NarrowOperation(scope.min(op.scope))));
-            return missed.into_iter().for_each(|missed| threads.miss(actor, Some(missed)));
+            if let Some((writer, scope)) = self.head {
+                let why = Why::NarrowOperation(scope.min(op.scope));
+                threads.miss(actor, Missed { block: Some(writer), why, written: u32::MAX });
+            }
+            return;
         };
         self.note_observer(threads, actor, true);
         if !self.before.is_empty() {
@@ -303,7 +310,11 @@ impl Location {
             scopes.into_iter().rev().find(|scope| !released[scope.index()].is_empty())
         });
         let why = narrow.map_or(Why::NoFence, Why::NarrowFence);
-        threads.miss(actor, Some(((self.first == self.last).then_some(writer), why)));
+        // A thread's own write hands nothing over to it.
+        if self.author != number {
+            let block = (self.first == self.last).then_some(writer);
+            threads.miss(actor, Missed { block, why, written: self.time });
+        }
         if observed.iter().all(Times::is_empty) && self.reads.is_empty() {
             return;
         }

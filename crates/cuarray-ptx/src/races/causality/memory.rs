@@ -10,7 +10,7 @@ pub(super) use super::page::PAGE;
 use super::page::{Cell, Page};
 use super::proxies::Fenced;
 use super::stale::Flags;
-use super::threads::{Group, Scope, Threads};
+use super::threads::{Group, Missed, Scope, Threads};
 use super::times::{Times, thread};
 use super::{Strong, Why};
 use crate::races::cell::Kind;
@@ -224,7 +224,7 @@ impl Memory {
             location.written = Some(flags.write(own, mark));
         }
         if let Some(block) = plain.filter(|_| mark.kind != Kind::Write && op.step.is_none()) {
-            threads.miss(actor, Some((Some(block), Why::PlainFlag)));
+            threads.miss(actor, Missed { block: Some(block), why: Why::PlainFlag, written: u32::MAX });
         }
     }
 }
@@ -250,7 +250,10 @@ fn reason(threads: &Threads, actor: Actor, mark: &Mark, lane: u32) -> Option<Why
         Some(1) => Some(Why::NoAcquire(Scope::Cluster)),
         Some(_) => Some(Why::NoAcquire(Scope::Device)),
         None => {
-            threads.missed(actor).filter(|(block, _)| block.is_none_or(|block| block == mark.block)).map(|(_, why)| why)
+            let missed = threads.missed(actor)?;
+            let Missed { why, written, .. } = missed;
+            let is_writer = missed.block.is_none_or(|block| block == mark.block);
+            is_writer.then_some(if mark.stamp > written { Why::BehindFlag } else { why })
         }
     }
 }

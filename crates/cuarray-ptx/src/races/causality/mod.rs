@@ -86,6 +86,8 @@ pub enum Why {
     NarrowFence(Scope),
     /// The second thread has seen a write of the first one, and no fence is between the access and that write.
     NoFence,
+    /// The second thread has seen a write of the first one, and the access is behind that write.
+    BehindFlag,
     /// The second thread has seen a write of the first one, and has no fence of at least this scope after it.
     NoAcquire(Scope),
     /// A fence between the two is restricted to shared memory, and they access global memory.

@@ -99,9 +99,15 @@ pub(crate) struct Own {
     pub follows: [Times; SCOPES],
 }
 
-/// The last observation of a thread, and what it lacks to order accesses that it does not order. The block is the one that wrote; `None`
-/// stands for several.
-type Missed = Option<(Option<u32>, Why)>;
+/// The last observation of a thread, and what it lacks to order accesses that it does not order.
+#[derive(Clone, Copy)]
+pub(super) struct Missed {
+    /// The block that wrote; `None` for several.
+    pub block: Option<u32>,
+    pub why: Why,
+    /// The time of the observed write: later accesses of the writing block are behind it. `u32::MAX` if it is unknown.
+    pub written: u32,
+}
 
 /// Lanes of a warp with equal knowledge.
 #[derive(Clone)]
@@ -151,7 +157,7 @@ pub(crate) struct Threads {
     strict: bool,
     warps: Vec<Vec<Group>>,
     /// For each lane of each warp. Lanes share a group, whatever they have missed.
-    missed: Vec<[Missed; 32]>,
+    missed: Vec<[Option<Missed>; 32]>,
     barriers: Vec<Arrivals>,
     /// The views of exited threads.
     ended: Times,
@@ -212,13 +218,13 @@ impl Threads {
         }
     }
 
-    pub(super) fn missed(&self, actor: Actor) -> Missed {
+    pub(super) fn missed(&self, actor: Actor) -> Option<Missed> {
         self.missed[actor.warp as usize][actor.lane as usize]
     }
 
     /// Remembers an observation that may have ordered nothing, for the text of a later race.
     pub(super) fn miss(&mut self, actor: Actor, missed: Missed) {
-        self.missed[actor.warp as usize][actor.lane as usize] = missed;
+        self.missed[actor.warp as usize][actor.lane as usize] = Some(missed);
     }
 
     /// Adds to a lane's view.

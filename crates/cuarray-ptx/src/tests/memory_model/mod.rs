@@ -180,9 +180,17 @@ fn operations_of_narrow_scope_race_between_blocks_only() {
 fn access_after_a_release_is_not_ordered_by_it() {
     let writer = "fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [%f], 1; st.global.u32 [%out], 1;";
     let reader = "L: ld.acquire.gpu.global.u32 %w, [%f]; setp.eq.u32 %p, %w, 0; @%p bra L; ld.global.u32 %w, [%out];";
-    assert_eq!(program(&[writer, reader], Apart::Blocks, false).len(), 1);
-    let writer = "st.release.gpu.global.u32 [%f], 1; st.global.u32 [%out], 1;";
-    assert_eq!(program(&[writer, reader], Apart::Blocks, false).len(), 1);
+    let released = "st.release.gpu.global.u32 [%f], 1; st.global.u32 [%out], 1;";
+    let exchanged = "atom.acq_rel.gpu.global.exch.b32 %w, [%f], 1; st.global.u32 [%out], 1;";
+    for writer in [writer, released, exchanged] {
+        let found = program(&[writer, reader], Apart::Blocks, false);
+        assert_eq!(found.iter().map(|race| race.why).collect::<Vec<_>>(), [Some(Why::BehindFlag)], "{writer}");
+    }
+    // The second holder of a lock has written the flag too before it writes the data.
+    let holder = "setp.ne.u32 %p, %t, 0; @%p bra DONE; L: atom.acquire.gpu.global.cas.b32 %w, [%f], 0, 1; setp.ne.u32 %p, %w, 0; @%p bra L;\n\
+        atom.release.gpu.global.exch.b32 %w, [%f], 0; st.global.u32 [%out], %b;";
+    let found = races_of(holder, (2, 32), false);
+    assert_eq!(found.iter().map(|race| race.why).collect::<Vec<_>>(), [Some(Why::BehindFlag)]);
 }
 
 #[test]

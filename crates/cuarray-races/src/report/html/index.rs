@@ -12,7 +12,7 @@ type Place<'a> = (&'a str, u32);
 /// The line of the program that a finding is about: the first that one of its sides names.
 fn place(finding: &Finding) -> Option<Place<'_>> {
     finding.sides.iter().find_map(|side| {
-        let source = side.place.as_ref().and_then(|place| place.source.as_ref());
+        let source = side.place.as_ref().and_then(|place| place.lines().0);
         source.map(|source| (&*source.file, source.line)).or_else(|| words::line(&side.site))
     })
 }

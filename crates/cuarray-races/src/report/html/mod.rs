@@ -182,8 +182,11 @@ impl Report {
             let _ = writeln!(page, "<p>in {}{atomic}{}</p>", escape(&place.to_string()), words::hint(place));
         }
         origin(page, &side.site);
+        if let Some(graph) = &side.graph {
+            let _ = writeln!(page, "<p>in a graph, launched at <code>{}</code></p>", escape(&graph.to_string()));
+        }
         page.push_str("</div>\n");
-        if let Some(source) = side.place.as_ref().and_then(|place| place.source.as_ref()) {
+        if let Some(source) = side.place.as_ref().and_then(|place| place.lines().0) {
             quote(page, (&source.file, source.line), sources, 2);
         }
         if let Some(line) = words::line(&side.site) {
