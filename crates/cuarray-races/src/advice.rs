@@ -128,9 +128,9 @@ advice! {
     UpdateAtomically { atomic: &'static str } =>
         "both threads load these bytes, compute, and store the result there: update them by an atomic operation ({atomic}), or let one \
          thread do it",
-    SeparateArrays { one: u32, other: u32 } =>
-        "the two access elements of {one} and {other} bytes in dynamic shared memory, so two arrays overlap there: begin each behind the last \
-         element of the one before, and state the bytes of all as the launch's shared memory",
+    SeparateArrays { one: u32, other: u32, barrier: &'static str } =>
+        "the two access elements of {one} and {other} bytes in dynamic shared memory: if they belong to two arrays, these overlap, so begin \
+         each array behind the last element of the one before; if they belong to one, put a barrier ({barrier}) between the two",
     MakeBothAtomic { barrier: &'static str } => "make both atomic, or put a barrier ({barrier}) between the two",
     WarpBarrier { barrier: &'static str } =>
         "put {barrier} between the two: without it the threads of a warp are unordered",

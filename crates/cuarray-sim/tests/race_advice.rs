@@ -9,7 +9,7 @@ use std::ffi::CString;
 /// A kernel with this body. `%t` is the thread, `%b` the block, `%out` the argument, `%own` the address of the thread's word.
 fn kernel(program: &Program, body: &str) -> CUfunction {
     let text = CString::new(format!(
-        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
+        ".version 8.0\n.target sm_90\n.address_size 64\n.extern .shared .align 8 .b8 dynamic[];\n.visible .entry k(.param .u64 out)\n{{\n\
          .reg .pred %p; .reg .b32 %t, %b, %v; .reg .b64 %out, %own; .shared .align 4 .u32 _ZZ1kPfE4part[64];\n\
          ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mul.wide.u32 %own, %t, 4; add.u64 %own, %out, %own;\n\
          {body}\nret;\n}}\n"
@@ -27,7 +27,7 @@ fn launch(program: &Program, function: CUfunction, grid: u32, runs: &[(CUdevicep
         let mut memory = *memory;
         let (mut parameters, none) = ([(&raw mut memory).cast::<c_void>()], std::ptr::null_mut());
         let parameters = parameters.as_mut_ptr();
-        ok!(program, cuLaunchKernel(function, grid, 1, 1, *threads, 1, 1, 0, CUstream::NULL, parameters, none));
+        ok!(program, cuLaunchKernel(function, grid, 1, 1, *threads, 1, 1, 64, CUstream::NULL, parameters, none));
     }
     ok!(program, cuCtxSynchronize());
 }
@@ -80,6 +80,18 @@ fn update_by_several_threads_needs_an_atomic_operation() {
     ] {
         assert!(!updates(body, 1, 64), "{body}");
     }
+}
+
+#[test]
+fn arrays_of_different_elements_in_dynamic_memory_may_overlap() {
+    let with = |load: &str| {
+        let body = format!("mov.u64 %own, dynamic; st.shared.u64 [%own + 8], %own; {load};");
+        advice(&body, 1, 64)
+    };
+    let different = with("ld.shared.u32 %v, [%own + 8]");
+    assert!(different.contains("elements of 4 and 8 bytes") && different.contains("these overlap"), "{different}");
+    let equal = with("ld.shared.u64 %out, [%own + 8]");
+    assert!(equal.starts_with("put a barrier"), "{equal}");
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn missing_order(launch: &Launch, race: &Race, between: bool, within_cluster: bo
         _ if between => Advice::OrderBlocks,
         _ if one.atomic != other.atomic => Advice::MakeBothAtomic { barrier: terms.barrier },
         _ => match elements.filter(|_| dynamic) {
-            Some((one, other)) => Advice::SeparateArrays { one, other },
+            Some((one, other)) => Advice::SeparateArrays { one, other, barrier: terms.barrier },
             None if same_warp => Advice::WarpBarrier { barrier: terms.warp_barrier },
             None => Advice::BlockBarrier { barrier: terms.barrier },
         },
