@@ -182,6 +182,8 @@ fn race_in_a_graph_names_the_captured_calls() {
             ["cuMemsetD8Async", "cuMemcpyDtoDAsync_v2"]
         );
         assert!(race.sides.iter().all(|side| side.graph.is_some()));
+        let text = program.sim.report().text(false);
+        assert!(text.matches("      in a graph, launched at ").count() >= race.sides.len(), "{text}");
     }
 }
 

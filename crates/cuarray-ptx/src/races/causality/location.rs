@@ -32,6 +32,14 @@ struct Observer {
     result: bool,
 }
 
+/// The write that a strong read sees.
+#[derive(Clone, Copy)]
+struct Head {
+    actor: Actor,
+    scope: Scope,
+    time: u32,
+}
+
 /// The bytes that a strong operation has accessed as a whole.
 #[derive(Clone, Default)]
 pub(super) struct Location {
@@ -44,11 +52,8 @@ pub(super) struct Location {
     block: Option<u32>,
     several: bool,
     narrow: bool,
-    /// The block and the scope of the last write, if it was strong.
-    head: Option<(u32, Scope)>,
-    /// The time and the thread of the last strong write.
-    time: u32,
-    author: u64,
+    /// The last write, if it was strong.
+    head: Option<Head>,
     /// The number of the last strong write, and of the first one from which only atomic operations lead to it.
     last: u32,
     first: u32,
@@ -199,7 +204,7 @@ impl Location {
             return self.step(threads, clusters, (actor, op), step);
         }
         let now = threads.clock.now();
-        let linked = self.head.filter(|head| mutual(clusters, *head, (block, op.scope)));
+        let linked = self.head.filter(|head| mutual(clusters, (head.actor.block, head.scope), (block, op.scope)));
         if op.kind != Kind::Write && op.result {
             self.observe(threads, clusters, (actor, op), linked, strict);
         } else if op.kind == Kind::Atomic && linked.is_some() {
@@ -225,7 +230,7 @@ impl Location {
             }
             self.first = self.last;
         }
-        (self.head, self.time, self.author) = (Some((block, op.scope)), now, thread(block, warp, lane));
+        self.head = Some(Head { actor, scope: op.scope, time: now });
         for (scope, released) in threads.released(&own, (warp, 1 << lane), self.shared) {
             self.released.add(block, scope, &released);
         }
@@ -287,18 +292,19 @@ impl Location {
         threads: &mut Threads,
         clusters: &Clusters,
         (actor, op): (Actor, Strong),
-        linked: Option<(u32, Scope)>,
+        linked: Option<Head>,
         strict: bool,
     ) {
         let Actor { block, warp, lane, .. } = actor;
         let number = thread(block, warp, lane);
-        let Some((writer, _)) = linked else {
-            if let Some((writer, scope)) = self.head {
-                let why = Why::NarrowOperation(scope.min(op.scope));
-                threads.miss(actor, Missed { block: Some(writer), why, written: u32::MAX });
+        let Some(head) = linked else {
+            if let Some(head) = self.head {
+                let why = Why::NarrowOperation(head.scope.min(op.scope));
+                threads.miss(actor, Missed { block: Some(head.actor.block), why, written: u32::MAX });
             }
             return;
         };
+        let writer = head.actor.block;
         self.note_observer(threads, actor, true);
         if !self.before.is_empty() {
             threads.follow(warp, lane, &self.before);
@@ -311,9 +317,9 @@ impl Location {
         });
         let why = narrow.map_or(Why::NoFence, Why::NarrowFence);
         // A thread's own write hands nothing over to it.
-        if self.author != number {
+        if head.actor != actor {
             let block = (self.first == self.last).then_some(writer);
-            threads.miss(actor, Missed { block, why, written: self.time });
+            threads.miss(actor, Missed { block, why, written: head.time });
         }
         if observed.iter().all(Times::is_empty) && self.reads.is_empty() {
             return;
