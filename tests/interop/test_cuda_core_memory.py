@@ -65,10 +65,17 @@ def test_virtual_memory_that_grew_is_one_array(resource, stream) -> None:
     grown.close()
 
 
-def test_buffer_of_a_shared_pool_is_filled_by_a_child(driver: Driver, cuda_core: Library) -> None:
+SHARED_POOLS = {
+    "ipc_pool.py": ["child: 0 copy: 0 bytes: {9}"],
+    "ipc_pinned_pool.py": ["sent: True", "child: 0 bytes: [{7}, {9}]"],
+}
+
+
+@pytest.mark.parametrize("program", SHARED_POOLS)
+def test_buffers_of_a_shared_pool_are_filled_by_a_child(driver: Driver, cuda_core: Library, program: str) -> None:
     launcher = ["-m", "cuarray_sim"] if driver.is_simulated else []
     done = subprocess.run(
-        [sys.executable, *launcher, HERE / "ipc_pool.py"], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, *launcher, HERE / program], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["child: 0 copy: 0 bytes: {9}"]
+    assert done.stdout.splitlines() == SHARED_POOLS[program]

@@ -55,6 +55,7 @@ mod pages;
 mod parameters;
 mod pool;
 mod process;
+mod process_status;
 mod schedule;
 mod site;
 mod state;

@@ -119,9 +119,6 @@ fn invalid_properties_are_refused() {
         fails!(p, INVALID_VALUE, cuMemPoolCreate(&mut pool, &wrong));
     }
     fails!(p, INVALID_DEVICE, cuMemPoolCreate(&mut pool, &props(MANAGED, DEVICE, 2)));
-    // Host memory is not shared with other processes.
-    let shared = CUmemPoolProps { handleTypes: 1, ..props(PINNED, NODE, 0) };
-    fails!(p, NOT_SUPPORTED, cuMemPoolCreate(&mut pool, &shared));
     let part = props(PINNED, CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN, 0);
     fails!(p, NOT_SUPPORTED, cuMemPoolCreate(&mut pool, &part));
     assert_eq!(p.statistic("pools"), 0);

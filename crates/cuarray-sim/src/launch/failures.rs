@@ -91,8 +91,9 @@ fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String
     }
     let (own, other) = (state.contexts.get(&context)?.device, allocation.device);
     let missing = allocations::missing_access(own, allocation);
-    let owner = match allocation.kind {
+    let owner = match &allocation.kind {
         Kind::PinnedPool { .. } => "host memory of a pool".to_owned(),
+        Kind::Imported(imported) if imported.on_host() => "host memory of a pool".to_owned(),
         Kind::Graph { .. } if !allocation.kind.on_device() => "host memory of a graph".to_owned(),
         _ => format!("memory of device {other}"),
     };

@@ -82,6 +82,7 @@ pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allo
         kind if kind.is_managed() => return CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         // Host memory of a pool or a graph has no device of its own.
         Kind::PinnedPool { .. } | Kind::Graph { bytes: GraphBytes::Pinned(_), .. } => None,
+        Kind::Imported(imported) if imported.on_host() => None,
         // Memory of another process is accessible where it was opened, or as its imported pool is.
         Kind::Imported(imported) if imported.pool.is_none() => device_of(&allocation.context),
         _ => Some(allocation.device),
@@ -127,7 +128,7 @@ pub(crate) fn is_open_to(state: &State, context: CUcontext, address: u64, length
     let is_shared = match &allocation.kind {
         Kind::Mapped(_) => return mappings::is_open_to(state, context, address, length, access),
         Kind::Pool(_) => !allocation.freed,
-        Kind::Imported(imported) => imported.pool.is_some() && !allocation.freed,
+        Kind::Imported(imported) => imported.pool.is_some() && !imported.on_host() && !allocation.freed,
         kind => matches!(kind, Kind::Graph { bytes: GraphBytes::Device, .. }),
     };
     !is_shared || kernel_access(state, context, allocation) >= mappings::needed(access)
@@ -155,12 +156,22 @@ pub(crate) fn release(state: &mut State, address: u64) {
     if allocation.kind.is_of_code() {
         races::unloaded(state, address, address + allocation.size);
     }
-    if let Some(pool) = allocation.kind.pool() {
-        pool::return_memory(&mut state.pools, pool, allocation.size);
+    let pool = allocation.kind.pool();
+    match allocation.kind {
+        Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Code => {
+            if let Some(device) = state.devices.get_mut(allocation.device) {
+                device.arena.release(address, allocation.taken);
+            }
+        }
+        // The file of the pages ends with their pool, so they leave it first.
+        Kind::PinnedPool { pages, pool } => {
+            if let Some(file) = state.pools.get_mut(&pool).and_then(|pool| pool.file.as_mut()) {
+                pages.give_back(file);
+            }
+        }
+        _ => {}
     }
-    if matches!(allocation.kind, Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Code)
-        && let Some(device) = state.devices.get_mut(allocation.device)
-    {
-        device.arena.release(address, allocation.taken);
+    if let Some(pool) = pool {
+        pool::return_memory(&mut state.pools, pool, allocation.size);
     }
 }

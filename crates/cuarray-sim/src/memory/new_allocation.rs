@@ -14,11 +14,7 @@ pub(crate) fn add(
 ) {
     match &kind {
         Kind::Registered { .. } => state.host_access.add_registered(address, size),
-        kind => {
-            if let Some(pages) = kind.pages() {
-                state.host_access.add(address, size, pages.guardable());
-            }
-        }
+        kind => state.host_access.add(address, size, kind.guardable()),
     }
     let id = crate::handle::fresh() as u64;
     let (sync_memops, freed, advice) = (false, false, Advice::default());

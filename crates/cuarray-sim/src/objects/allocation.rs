@@ -40,7 +40,7 @@ pub(crate) enum Kind {
     ManagedVariable(HostPages),
     /// The variables of a loaded module, or the heap of a context's kernels, which the program neither frees nor sees.
     Code,
-    /// `cuIpcOpenMemHandle`: device memory of another process.
+    /// `cuIpcOpenMemHandle`, `cuMemPoolImportPointer`: memory of another process.
     Imported(Box<Imported>),
     /// `cuMemMap`: physical memory at reserved addresses.
     Mapped(Mapping),
@@ -98,7 +98,8 @@ impl Kind {
         match self {
             Kind::Mapped(mapping) => !mapping.on_host,
             Kind::Graph { bytes, .. } => matches!(bytes, GraphBytes::Device),
-            Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Code | Kind::Imported(_) => true,
+            Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Code => true,
+            Kind::Imported(imported) => !imported.on_host(),
             Kind::Pinned { .. } | Kind::PinnedPool { .. } | Kind::Registered { .. } => false,
             Kind::Managed { .. } | Kind::ManagedVariable(_) => false,
         }
@@ -124,6 +125,14 @@ impl Kind {
             Kind::Pool(pool) | Kind::PinnedPool { pool, .. } => Some(*pool),
             Kind::Managed { pool, .. } => *pool,
             _ => None,
+        }
+    }
+
+    /// The addresses of host memory that can be closed to the host, from first to end.
+    pub(crate) fn guardable(&self) -> Option<(u64, u64)> {
+        match self {
+            Kind::Imported(imported) => imported.guardable(),
+            kind => kind.pages()?.guardable(),
         }
     }
 

@@ -1,11 +1,13 @@
 //! Memory pools, the source of stream-ordered allocations.
 //!
 //! A pool only counts bytes. Addresses of device memory come from the device's address range, and those of host and managed
-//! memory from its own pages; physical memory is freed at once. *Used* is the size of live allocations. *Reserved* is
+//! memory from its own pages, which lie in a file of the pool if other processes may import it; physical memory is freed at once. *Used* is the size of live allocations. *Reserved* is
 //! the memory that a real pool would hold. It grows with use, and falls to the release threshold (never below *used*) when
 //! a synchronization or a trim lets the pool release memory.
 
 use crate::objects::allocation::DeviceAccess;
+use crate::pages::host_pages::HostPages;
+use crate::pages::shared_file::SharedFile;
 use cuarray_abi::*;
 use std::collections::HashMap;
 
@@ -73,6 +75,8 @@ pub(crate) struct Pool {
     pub destroyed: bool,
     /// The handle types that the pool can be exported as.
     pub handle_types: CUmemAllocationHandleType,
+    /// The memory of a pool of host memory that other processes may import.
+    pub file: Option<SharedFile>,
     /// For a pool of another process: the process, its start time, and the pool's number there.
     pub imported: Option<(u64, u64, u64)>,
 }
@@ -93,6 +97,7 @@ impl Pool {
             access: DeviceAccess::new(),
             destroyed: false,
             handle_types: CU_MEM_HANDLE_TYPE_NONE,
+            file: None,
             imported: None,
         }
     }
@@ -103,6 +108,14 @@ impl Pool {
             Some(access) => *access,
             None if self.place.is_open_to(device) => CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
             None => CU_MEM_ACCESS_FLAGS_PROT_NONE,
+        }
+    }
+
+    /// Pages of host memory for an allocation.
+    pub(crate) fn pages(&mut self, size: u64, twofold: bool) -> Option<HostPages> {
+        match &mut self.file {
+            Some(file) => HostPages::shared(file, size, twofold),
+            None => HostPages::new(size, twofold),
         }
     }
 

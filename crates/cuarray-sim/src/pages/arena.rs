@@ -5,13 +5,9 @@
 //! `Config::host_readable` opens the first mapping too, for programs that pass device pointers to code for host memory,
 //! such as MPI libraries.
 
-use super::page_size;
-use crate::pages::allocator::{ALIGNMENT, APART, FreeRanges};
-use crate::pages::ipc;
-use std::collections::HashSet;
-use std::fs::File;
+use crate::pages::allocator::{ALIGNMENT, APART};
+use crate::pages::shared_file::SharedFile;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
 
 /// The factor by which the address range exceeds the memory. It delays the reuse of freed addresses, and keeps
 /// fragmentation from failing an allocation that fits the memory.
@@ -27,13 +23,7 @@ pub(crate) struct Arena {
     length: u64,
     /// The address at which the driver reaches the byte at `base`.
     shadow: u64,
-    file: File,
-    page: u64,
-    free: FreeRanges,
-    /// The offsets of allocations that other processes may open.
-    exported: HashSet<u64>,
-    /// Offset and size of memory freed while another process has it open.
-    held: Vec<(u64, u64)>,
+    file: SharedFile,
     /// The memory that the device claims to have, and how much of it is allocated.
     pub capacity: u64,
     pub used: u64,
@@ -43,30 +33,10 @@ impl Arena {
     pub(crate) fn new(capacity: u64, host_readable: bool) -> io::Result<Arena> {
         let length = capacity.saturating_mul(ADDRESSES_PER_BYTE).next_multiple_of(1 << 21);
         let size = usize::try_from(length).map_err(io::Error::other)?;
-        // SAFETY: the name is a nul-terminated literal.
-        let file = unsafe { libc::memfd_create(ipc::FILE_NAME.as_ptr(), libc::MFD_CLOEXEC) };
-        if file < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the file was just created and has no other owner.
-        let file = unsafe { File::from_raw_fd(file) };
-        file.set_len(
-            ipc::file_length(length).ok_or_else(|| io::Error::other("the memory exceeds the address space"))?,
-        )?;
+        let file = SharedFile::new(length)?;
         // From here on, dropping the arena cleans up.
-        let mut arena = Arena {
-            base: 0,
-            length,
-            shadow: 0,
-            file,
-            page: page_size(),
-            free: FreeRanges::new(length),
-            exported: HashSet::new(),
-            held: Vec::new(),
-            capacity,
-            used: 0,
-        };
-        let file = arena.file.as_raw_fd();
+        let mut arena = Arena { base: 0, length, shadow: 0, file, capacity, used: 0 };
+        let file = arena.file.descriptor();
         let open = libc::PROT_READ | libc::PROT_WRITE;
         let map = |protection| {
             let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
@@ -100,10 +70,7 @@ impl Arena {
         if self.used.checked_add(real)? > self.capacity {
             return None;
         }
-        for (offset, size) in std::mem::take(&mut self.held) {
-            self.free_unless_open(offset, size);
-        }
-        let (offset, _) = self.free.take(real.checked_add(APART)?)?;
+        let offset = self.file.take(real.checked_add(APART)?)?;
         self.used += real;
         Some((self.base + offset, real))
     }
@@ -134,50 +101,19 @@ impl Arena {
     /// that process closes it.
     pub(crate) fn release(&mut self, address: u64, size: u64) {
         self.used -= size;
-        let offset = address - self.base;
-        if self.exported.remove(&offset) && ipc::withdraw(&self.file, self.length, offset, size) {
-            self.held.push((offset, size));
-        } else {
-            self.free(offset, size);
-        }
+        self.file.release(address - self.base, size + APART);
     }
 
     /// Exports the allocation `id` at `address` to other processes; returns its offset in the file.
     pub(crate) fn export(&mut self, address: u64, id: u64, size: u64) -> io::Result<u64> {
         let offset = address - self.base;
-        ipc::export(&self.file, self.length, offset, id, size)?;
-        self.exported.insert(offset);
+        self.file.export(offset, id, size)?;
         Ok(offset)
     }
 
     /// This process's descriptor of the file.
     pub(crate) fn file(&self) -> i32 {
-        self.file.as_raw_fd()
-    }
-
-    fn free_unless_open(&mut self, offset: u64, size: u64) {
-        if ipc::is_open(&self.file, offset, size) {
-            self.held.push((offset, size));
-        } else {
-            self.free(offset, size);
-        }
-    }
-
-    /// Frees the addresses of an allocation and returns its pages to the system.
-    fn free(&mut self, offset: u64, size: u64) {
-        let size = size + APART;
-        let (start, end) = self.free.release(offset, size);
-        // Only pages that this range touched and that are completely free.
-        let first = (offset - offset % self.page).max(start.next_multiple_of(self.page));
-        let last = (offset + size).next_multiple_of(self.page).min(end - end % self.page);
-        if first < last {
-            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-            // SAFETY: the arena owns the file, and no allocation lies in the hole. If the system cannot punch holes,
-            // the pages only stay allocated.
-            unsafe {
-                libc::fallocate(self.file.as_raw_fd(), mode, first as libc::off_t, (last - first) as libc::off_t)
-            };
-        }
+        self.file.descriptor()
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::pages::arena::{FILLED_UP_TO, FRESH};
 use crate::pages::page_size;
+use crate::pages::shared_file::SharedFile;
 use std::io;
 
 /// Whole pages, mapped at one address or at two.
@@ -13,6 +14,8 @@ pub(crate) struct HostPages {
     /// The driver's address of the byte at `address`; equal to `address` if the pages are never guarded.
     shadow: u64,
     length: usize,
+    /// The offset in the file that other processes may open.
+    offset: Option<u64>,
 }
 
 impl HostPages {
@@ -23,8 +26,38 @@ impl HostPages {
         if twofold && let Ok(pages) = HostPages::twofold(length) {
             return Some(pages);
         }
-        let address = map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1).ok()?;
-        Some(HostPages { address, shadow: address, length })
+        let address = map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, (-1, 0)).ok()?;
+        Some(HostPages { address, shadow: address, length, offset: None })
+    }
+
+    /// Like [`HostPages::new`], for pages of a file that other processes may open. [`HostPages::give_back`] frees them.
+    pub(crate) fn shared(file: &mut SharedFile, size: u64, twofold: bool) -> Option<HostPages> {
+        let size = size.checked_next_multiple_of(page_size())?;
+        let length = usize::try_from(size).ok()?;
+        let offset = file.take(size)?;
+        let mapped = || map(length, libc::MAP_SHARED, (file.descriptor(), offset)).ok();
+        let Some(shadow) = mapped() else {
+            file.release(offset, size);
+            return None;
+        };
+        // As in `new`, pages with one address are never guarded.
+        let address = twofold.then(mapped).flatten().unwrap_or(shadow);
+        Some(HostPages { address, shadow, length, offset: Some(offset) })
+    }
+
+    /// Frees pages of [`HostPages::shared`].
+    pub(crate) fn give_back(self, file: &mut SharedFile) {
+        let part = self.offset.map(|offset| (offset, self.length as u64));
+        // Unmapped first: the file may hand out the range again.
+        drop(self);
+        if let Some((offset, size)) = part {
+            file.release(offset, size);
+        }
+    }
+
+    /// The offset in the file that other processes may open; `None` for other pages.
+    pub(crate) fn offset(&self) -> Option<u64> {
+        self.offset
     }
 
     /// Maps the same pages at two addresses.
@@ -39,9 +72,9 @@ impl HostPages {
             if unsafe { libc::ftruncate(file, length as libc::off_t) } != 0 {
                 return Err(io::Error::last_os_error());
             }
-            let shadow = map(length, libc::MAP_SHARED, file)?;
-            match map(length, libc::MAP_SHARED, file) {
-                Ok(address) => Ok(HostPages { address, shadow, length }),
+            let shadow = map(length, libc::MAP_SHARED, (file, 0))?;
+            match map(length, libc::MAP_SHARED, (file, 0)) {
+                Ok(address) => Ok(HostPages { address, shadow, length, offset: None }),
                 Err(error) => {
                     unmap(shadow, length);
                     Err(error)
@@ -88,11 +121,11 @@ impl Drop for HostPages {
     }
 }
 
-/// Maps readable and writable pages.
-fn map(length: usize, flags: libc::c_int, file: libc::c_int) -> io::Result<u64> {
+/// Maps readable and writable pages, of a file from an offset on.
+fn map(length: usize, flags: libc::c_int, (file, offset): (libc::c_int, u64)) -> io::Result<u64> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping at an address that the system chooses replaces nothing.
-    let address = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, file, 0) };
+    let address = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, file, offset as libc::off_t) };
     if address == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(address as u64) }
 }
 
@@ -118,5 +151,28 @@ mod tests {
             }
             assert_eq!(pages.guardable().is_some(), twofold);
         }
+    }
+
+    #[test]
+    fn shared_pages_are_zeroed_pages_of_their_file() {
+        let mut file = SharedFile::new(1 << 21).unwrap();
+        for twofold in [false, true] {
+            let (one, two) = [5000, 1].map(|size| HostPages::shared(&mut file, size, twofold).unwrap()).into();
+            assert_eq!(one.offset().unwrap() % page_size(), 0);
+            assert!(one.offset().unwrap() + 2 * page_size() <= two.offset().unwrap());
+            assert_eq!(one.guardable().is_some(), twofold);
+            let (address, shadow) = (one.address() + 4999, one.shadow_of(one.address() + 4999));
+            // SAFETY: both lie in the pages.
+            unsafe {
+                assert_eq!((address as *const u8).read_volatile(), 0);
+                (shadow as *mut u8).write_volatile(7);
+                assert_eq!((address as *const u8).read_volatile(), 7);
+            }
+            one.give_back(&mut file);
+            two.give_back(&mut file);
+        }
+        // All ranges are free again, so one allocation has room for the whole.
+        assert_eq!(HostPages::shared(&mut file, 1 << 21, false).unwrap().offset(), Some(0));
+        assert!(HostPages::shared(&mut file, 1, false).is_none());
     }
 }

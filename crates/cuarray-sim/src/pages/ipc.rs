@@ -1,9 +1,10 @@
-//! Device memory shared between processes: the contents of a handle, and the mapping of another process's memory.
+//! Memory shared between processes: the contents of a handle, and the mapping of another process's memory.
 //!
-//! A device's memory is an anonymous file ([`arena`](crate::pages::arena)), and a process can open such files of other
-//! processes of its user under `/proc`. So a handle names a process, a file and an allocation, and an importer maps
-//! those pages. It verifies the handle. The start time of the process must be that in the handle, and the file must be a
-//! device's. A table after the memory lists the number of each exported allocation ([`Entry`]). If the allocation was freed, the
+//! The memory of a device, and that of a shared pool of host memory, is an anonymous file
+//! ([`SharedFile`](crate::pages::shared_file::SharedFile)), and a process can open such files of other processes of its user
+//! under `/proc`. So a handle names a process, a file and an allocation, and an importer maps
+//! those pages. It verifies the handle. The start time of the process must be that in the handle, and the file must be one
+//! of these. A table after the memory lists the number of each exported allocation ([`Entry`]). If the allocation was freed, the
 //! table has another number or none at its place, and the handle is refused. So a handle never opens another allocation.
 //!
 //! The manual does not define what happens if the exporter frees memory that another process has open. The simulator
@@ -14,16 +15,17 @@
 //! The work of different processes is unordered. Each process runs only its own pending work.
 
 use crate::pages::allocator::ALIGNMENT;
-use cuarray_abi::{CUipcMemHandle, CUmemoryPool, CUresult};
+use crate::process_status::ProcessStatus;
+use cuarray_abi::{CU_DEVICE_CPU, CUipcMemHandle, CUmemoryPool, CUresult};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::OnceLock;
 
-/// The name of a device's file, which the system shows in `/proc`.
-pub(crate) const FILE_NAME: &std::ffi::CStr = c"cuarray simulated device";
-/// A device's file is divided into [`PARTS`] equal parts. This many are memory; the last one is the table of exports.
+/// The name of a file of memory, which the system shows in `/proc`.
+pub(crate) const FILE_NAME: &std::ffi::CStr = c"cuarray simulated pages";
+/// A file of memory is divided into [`PARTS`] equal parts. This many are memory; the last one is the table of exports.
 const MEMORY_PARTS: u64 = ALIGNMENT / Entry::SIZE;
 const PARTS: u64 = MEMORY_PARTS + 1;
 const MAGIC: [u8; 8] = *b"cuarrsim";
@@ -62,7 +64,7 @@ impl Entry {
     }
 }
 
-/// Exports the allocation `id` at `offset` of a device's file, whose first `memory` bytes are memory.
+/// Exports the allocation `id` at `offset` of a file, whose first `memory` bytes are memory.
 pub(crate) fn export(file: &File, memory: u64, offset: u64, id: u64, size: u64) -> io::Result<()> {
     Entry { id, size }.write(file, memory, offset)
 }
@@ -74,7 +76,7 @@ pub(crate) fn withdraw(file: &File, memory: u64, offset: u64, size: u64) -> bool
     Entry::NONE.write(file, memory, offset).is_err() || is_open(file, offset, size)
 }
 
-/// Whether another process has these bytes of a device's file open.
+/// Whether another process has these bytes of a file open.
 pub(crate) fn is_open(file: &File, offset: u64, size: u64) -> bool {
     let mut lock = lock(libc::F_WRLCK, offset, size);
     // SAFETY: the command reads the description of a lock and overwrites it.
@@ -96,7 +98,7 @@ fn lock(kind: libc::c_int, offset: u64, size: u64) -> libc::flock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle {
     pub exporter: Exporter,
-    /// The device's number in the machine.
+    /// The device's number in the machine; [`CU_DEVICE_CPU`] for host memory.
     pub device: i32,
     /// The offset of the allocation in the file.
     pub offset: u64,
@@ -106,7 +108,7 @@ pub(crate) struct Handle {
     pub pool: u32,
 }
 
-/// A device's file in a process.
+/// A file of memory in a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exporter {
     process: u32,
@@ -134,7 +136,7 @@ impl Handle {
     pub(crate) fn to_bytes(self) -> CUipcMemHandle {
         let Exporter { process, started, file } = self.exporter;
         let file = u64::from(self.pool) << 32 | u64::from(file.cast_unsigned());
-        let (process, device) = (u64::from(process), self.device as u64);
+        let (process, device) = (u64::from(process), u64::from(self.device.cast_unsigned()));
         let words = [u64::from_ne_bytes(MAGIC), process, started, file, device, self.offset, self.id];
         let mut bytes = [0; 64];
         for (place, word) in bytes.chunks_exact_mut(8).zip(words.into_iter().chain([sum(words)])) {
@@ -155,7 +157,7 @@ impl Handle {
             return None;
         }
         let (pool, file) = ((file >> 32) as u32, i32::try_from(file as u32).ok()?);
-        let (process, device) = (u32::try_from(process).ok()?, i32::try_from(device).ok()?);
+        let (process, device) = (u32::try_from(process).ok()?, u32::try_from(device).ok()?.cast_signed());
         Some(Handle { exporter: Exporter { process, started, file }, device, offset, id, pool })
     }
 }
@@ -169,11 +171,7 @@ fn sum(words: [u64; 7]) -> u64 {
 /// The start time of a process in the system's ticks; `None` if there is no such process.
 fn started(process: u32) -> Option<u64> {
     static OWN: OnceLock<Option<(u32, u64)>> = OnceLock::new();
-    let read = || {
-        let line = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // The second field is a name in parentheses, which may contain anything; the start time is field 22.
-        line.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
-    };
+    let read = || Some(ProcessStatus::of(process)?.started);
     if process != std::process::id() {
         return read();
     }
@@ -189,11 +187,7 @@ pub(crate) fn is_running(process: u32, expected: u64) -> bool {
     if process == std::process::id() {
         return started(process).unwrap_or_default() == expected;
     }
-    let Ok(line) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return false };
-    let Some((_, fields)) = line.rsplit_once(')') else { return false };
-    let mut fields = fields.split_ascii_whitespace();
-    let ended = matches!(fields.next(), Some("Z" | "X" | "x") | None);
-    !ended && fields.nth(18).and_then(|field| field.parse().ok()) == Some(expected)
+    ProcessStatus::of(process).is_some_and(|status| !status.ended && status.started == expected)
 }
 
 /// The id of this process, and its start time.
@@ -226,7 +220,7 @@ impl Imported {
     /// # Errors
     /// `CUDA_ERROR_INVALID_HANDLE` if the allocation or its process is gone; `CUDA_ERROR_MAP_FAILED` if this process
     /// may not open the other's files, or lacks address space.
-    pub(crate) fn open(handle: Handle, host_readable: bool) -> Result<Imported, CUresult> {
+    pub(crate) fn open(handle: Handle, devices_readable: bool) -> Result<Imported, CUresult> {
         const GONE: CUresult = CUresult::CUDA_ERROR_INVALID_HANDLE;
         const FAILED: CUresult = CUresult::CUDA_ERROR_MAP_FAILED;
         let Exporter { process, started: expected, file } = handle.exporter;
@@ -280,6 +274,7 @@ impl Imported {
             return Err(GONE);
         }
         let open = libc::PROT_READ | libc::PROT_WRITE;
+        let host_readable = devices_readable || imported.on_host();
         for (index, protection) in [open, if host_readable { open } else { libc::PROT_NONE }].into_iter().enumerate() {
             // SAFETY: a new mapping at an address that the system chooses replaces nothing; the pages lie in the file.
             let address = unsafe {
@@ -295,6 +290,17 @@ impl Imported {
         imported.shadow = imported.mappings[0] + within;
         imported.address = imported.mappings[1] + within;
         Ok(imported)
+    }
+
+    /// Whether the memory is host memory.
+    pub(crate) fn on_host(&self) -> bool {
+        self.handle.device == CU_DEVICE_CPU
+    }
+
+    /// The addresses of host memory that can be guarded, from first to end.
+    pub(crate) fn guardable(&self) -> Option<(u64, u64)> {
+        let [_, start] = self.mappings;
+        self.on_host().then(|| (start, start + self.mapped as u64))
     }
 
     /// The device address of the first byte.
@@ -338,7 +344,10 @@ mod tests {
 
     #[test]
     fn handle_round_trips_through_bytes() {
-        assert_eq!(Handle::from_bytes(&handle().to_bytes()), Some(handle()));
+        let of_host = Handle { device: CU_DEVICE_CPU, ..handle() };
+        for handle in [handle(), of_host] {
+            assert_eq!(Handle::from_bytes(&handle.to_bytes()), Some(handle));
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub(crate) mod ipc;
 pub(crate) mod probe;
 pub(crate) mod reservation;
 pub(crate) mod shared_event;
+pub(crate) mod shared_file;
 
 /// The size of a memory page.
 pub(crate) fn page_size() -> u64 {

@@ -3,7 +3,6 @@
 use crate::memory::new_allocation;
 use crate::objects::allocation::Kind;
 use crate::objects::pool::{Place, PlacePools, Pool};
-use crate::pages::host_pages::HostPages;
 use crate::state::State;
 use cuarray_abi::*;
 
@@ -73,7 +72,8 @@ pub(crate) fn take(state: &mut State, handle: CUmemoryPool, size: u64, stream_de
             (address, taken, Kind::Pool(handle))
         }
         None => {
-            let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+            let twofold = state.host_access.on();
+            let pages = state.pool(handle)?.pages(size, twofold).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
             let (address, pool) = (pages.address(), handle);
             let managed = place.managed;
             let kind =

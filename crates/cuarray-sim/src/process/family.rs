@@ -3,6 +3,7 @@
 //! The Python package gives its process and all later children one file. A process that reports on driver calls appends a word for each
 //! of its ancestors. Errors are ignored, as the words only change a line of the summary.
 
+use crate::process_status::ProcessStatus;
 use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, OpenOptions};
@@ -42,13 +43,7 @@ fn ancestors() -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     let mut next = Some(std::os::unix::process::parent_id());
     while let Some(process) = next.filter(|process| *process > 0 && found.insert(*process)) {
-        next = parent_of(process);
+        next = ProcessStatus::of(process).map(|status| status.parent);
     }
     found
-}
-
-fn parent_of(process: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // Number, name in parentheses, state, parent. The name may have parentheses and spaces.
-    status.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

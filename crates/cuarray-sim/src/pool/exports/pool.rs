@@ -15,6 +15,7 @@ use crate::objects::pool::{Place, Pool};
 use crate::objects::work::Work;
 use crate::pages::backing::{self, Backing, Label};
 use crate::pages::ipc::{Exporter, Handle, Imported};
+use crate::pages::shared_file::SharedFile;
 use crate::parameters::{In, Out, unsupported};
 use crate::pool::accounting;
 use crate::stream::lookup;
@@ -98,8 +99,11 @@ pub(crate) fn cuMemFreeAsync(call: &Call<'_>, dptr: CUdeviceptr, stream: CUstrea
     Ok(())
 }
 
-/// Creates a pool of the memory of a device or of the host, or of managed memory. Host memory is not shared with other
-/// processes.
+/// The addresses of a pool of host memory that other processes may import. Only used pages take memory.
+const SHARED_HOST_MEMORY: u64 = 1 << 40;
+
+/// Creates a pool of the memory of a device or of the host, or of managed memory. By the manual, other processes import pools of
+/// a device and of a node of the host, but none of the host as a whole.
 pub(crate) fn cuMemPoolCreate(
     call: &Call<'_>,
     pool: Out<'_, CUmemoryPool>,
@@ -113,15 +117,18 @@ pub(crate) fn cuMemPoolCreate(
         CU_MEM_HANDLE_TYPE_NONE => {}
         16.. => return Err(INVALID_VALUE),
         _ if place.managed || place.location.kind == CU_MEM_LOCATION_TYPE_HOST => return Err(INVALID_VALUE),
-        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR if place.device().is_some() => {}
+        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR => {}
         _ => return unsupported(),
     }
     if place.managed && (props.maxSize != 0 || props.usage != 0) {
         return Err(INVALID_VALUE);
     }
-    let handle = CUmemoryPool(crate::handle::fresh());
     let (max_size, handle_types) = (props.maxSize as u64, props.handleTypes);
-    state.pools.insert(handle, Pool { max_size, handle_types, ..Pool::new(place) });
+    let shares_host = place.device().is_none() && handle_types != CU_MEM_HANDLE_TYPE_NONE;
+    let file = shares_host.then(|| SharedFile::new(SHARED_HOST_MEMORY)).transpose();
+    let file = file.map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let handle = CUmemoryPool(crate::handle::fresh());
+    state.pools.insert(handle, Pool { max_size, handle_types, file, ..Pool::new(place) });
     pool.put(handle)
 }
 
@@ -255,27 +262,24 @@ pub(crate) fn cuMemPoolExportToShareableHandle(
     handle_out.present()?;
     let mut state = call.lock();
     let Pool { place, handle_types, imported, .. } = *state.pool(pool)?;
-    // Only pools of device memory have handle types.
-    let device = place.device().ok_or(INVALID_VALUE)?;
     let is_allowed = handle_types & handle_type != 0 && imported.is_none();
     if flags != 0 || !is_allowed || handle_type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR {
         return Err(INVALID_VALUE);
     }
-    let label = Label {
-        size: 0,
-        origin: backing::origin(pool.0 as u64),
-        location: (CU_MEM_LOCATION_TYPE_DEVICE, state.devices[device].physical),
-        handle_types,
-        rdma: false,
-        pool: true,
+    let location = match place.device() {
+        Some(device) => (CU_MEM_LOCATION_TYPE_DEVICE, state.devices[device].physical),
+        None => (place.location.kind, place.location.id),
     };
+    let label =
+        Label { size: 0, origin: backing::origin(pool.0 as u64), location, handle_types, rdma: false, pool: true };
     let file = Backing::new(label).and_then(|backing| backing.export());
     let file = file.map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     // SAFETY: by the manual, a handle of this type is an int.
     unsafe { handle_out.cast::<c_int>() }.put(file.into_raw_fd())
 }
 
-/// Imports a pool. By the programming guide, only its own device may access it, whatever the exporter has set.
+/// Imports a pool. By the programming guide, only its own device may access it, whatever the exporter has set; a pool of host
+/// memory has none.
 pub(crate) fn cuMemPoolImportFromShareableHandle(
     call: &Call<'_>,
     pool_out: Out<'_, CUmemoryPool>,
@@ -292,11 +296,16 @@ pub(crate) fn cuMemPoolImportFromShareableHandle(
     }
     let descriptor = c_int::try_from(handle as usize).map_err(|_| INVALID_VALUE)?;
     let label = Backing::open(descriptor).map(|backing| backing.label).filter(|label| label.pool);
-    let Label { origin, location: (_, place), handle_types, .. } = label.ok_or(INVALID_VALUE)?;
+    let Label { origin, location: (kind, id), handle_types, .. } = label.ok_or(INVALID_VALUE)?;
     let mut state = call.lock();
-    let device = state.devices.iter().position(|device| device.physical == place).ok_or(INVALID_VALUE)?;
-    let new = CUmemoryPool(crate::handle::fresh());
-    let (place, imported) = (Place::of_device(device), Some(origin));
+    let place = match kind {
+        CU_MEM_LOCATION_TYPE_DEVICE => {
+            let device = state.devices.iter().position(|device| device.physical == id);
+            Place::of_device(device.ok_or(INVALID_VALUE)?)
+        }
+        _ => places::place(&state, CUmemLocation { kind, id }, CU_MEM_ALLOCATION_TYPE_PINNED)?,
+    };
+    let (new, imported) = (CUmemoryPool(crate::handle::fresh()), Some(origin));
     state.pools.insert(new, Pool { imported, handle_types, ..Pool::new(place) });
     pool_out.put(new)
 }
@@ -315,15 +324,25 @@ pub(crate) fn cuMemPoolExportPointer(
     share_data_out.present()?;
     let mut state = call.lock();
     let allocation = state.memory.find(ptr).ok_or(INVALID_VALUE)?;
-    let Kind::Pool(pool) = allocation.kind else { return Err(INVALID_VALUE) };
-    if state.pools.get(&pool).is_none_or(|pool| pool.handle_types == CU_MEM_HANDLE_TYPE_NONE) {
-        return Err(INVALID_VALUE);
-    }
     let (address, size, id, device) = (allocation.address, allocation.size, allocation.id, allocation.device);
-    let device = state.devices.get_mut(device).ok_or(INVALID_VALUE)?;
-    let offset = device.arena.export(address, id, size).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
-    let (exporter, device) = (Exporter::here(device.arena.file())?, device.physical);
-    let handle = Handle { exporter, device, offset, id, pool: number_of(pool.0 as u64) };
+    let (pool, offset) = match &allocation.kind {
+        Kind::Pool(pool) => (*pool, None),
+        Kind::PinnedPool { pages, pool } => (*pool, Some(pages.offset().ok_or(INVALID_VALUE)?)),
+        _ => return Err(INVALID_VALUE),
+    };
+    let shared = state.pools.get_mut(&pool).filter(|pool| pool.handle_types != CU_MEM_HANDLE_TYPE_NONE);
+    let shared = shared.ok_or(INVALID_VALUE)?;
+    let (offset, file, device) = match (offset, &mut shared.file) {
+        (Some(offset), Some(file)) => {
+            (file.export(offset, id, size).map(|()| offset), file.descriptor(), CU_DEVICE_CPU)
+        }
+        _ => {
+            let device = state.devices.get_mut(device).ok_or(INVALID_VALUE)?;
+            (device.arena.export(address, id, size), device.arena.file(), device.physical)
+        }
+    };
+    let offset = offset.map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
+    let handle = Handle { exporter: Exporter::here(file)?, device, offset, id, pool: number_of(pool.0 as u64) };
     let reserved = handle.to_bytes().reserved.map(|byte| byte as u8);
     share_data_out.put(CUmemPoolPtrExportData { reserved })
 }
@@ -340,7 +359,9 @@ pub(crate) fn cuMemPoolImportPointer(
     let handle = Handle::from_bytes(&CUipcMemHandle { reserved: data.reserved.map(|byte| byte as c_char) });
     let mut state = call.lock();
     let Pool { imported, place, .. } = *state.pool(pool)?;
-    let device = place.device().ok_or(INVALID_VALUE)?;
+    // Host memory has the device on which the call is made, as an allocation has that of its stream.
+    let current = call.top_context().and_then(|current| state.context(current).ok()).map(|current| current.device);
+    let device = place.device().or(current).unwrap_or_default();
     let (process, started, number) = imported.ok_or(INVALID_VALUE)?;
     let of_pool = |handle: &Handle| handle.pool == number_of(number) && handle.exporter.is_process(process, started);
     let handle = handle.filter(of_pool).ok_or(INVALID_VALUE)?;
