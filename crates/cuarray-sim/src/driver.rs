@@ -298,6 +298,11 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// Whether a stand-in for a library makes the call.
+    pub(crate) fn is_of_library(&self) -> bool {
+        thread::is_in_library_call()
+    }
+
     pub(crate) fn lock(&self) -> Guard<'a> {
         self.driver.lock()
     }

@@ -7,6 +7,7 @@
 
 use cuarray_abi::{CUcontext, CUstreamCaptureMode};
 use cuarray_races::Caller;
+use cuarray_races::site::Site;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -29,10 +30,25 @@ pub(crate) struct Thread {
     pub capture_mode: Cell<CUstreamCaptureMode>,
     /// The current call of this thread, while findings are on or a timeline is written.
     pub caller: RefCell<Option<Caller>>,
+    /// The call of a library whose calls of the driver this thread makes.
+    pub library_call: RefCell<Option<LibraryCall>>,
     /// The number by which the work that the current call enqueued names it in the timeline.
     pub flow: Cell<Option<u64>>,
     /// The context stack for each driver (by its number) that this thread has used.
     stacks: RefCell<Vec<(u64, Vec<CUcontext>)>>,
+}
+
+/// A call of a library that a stand-in implements by calls of the driver. Findings name it in place of those.
+#[derive(Clone)]
+pub(crate) struct LibraryCall {
+    /// The library's function.
+    pub name: &'static str,
+    /// The call site of the function.
+    pub site: Arc<Site>,
+    /// The function's argument that the present call of the driver reads or writes.
+    pub argument: Option<Arc<str>>,
+    /// Whether the function may not use the bytes that it reads, so that unwritten ones are no finding.
+    pub may_ignore: bool,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -73,6 +89,7 @@ fn begin() -> *const Thread {
         in_host_function: Cell::new(false),
         capture_mode: Cell::new(cuarray_abi::CU_STREAM_CAPTURE_MODE_GLOBAL),
         caller: RefCell::default(),
+        library_call: RefCell::default(),
         flow: Cell::default(),
         stacks: RefCell::default(),
     }));
@@ -112,6 +129,16 @@ pub(crate) fn with<R>(f: impl FnOnce(&Thread) -> R) -> Option<R> {
 /// The current call of this thread; `None` outside of calls, and while findings are off.
 pub(crate) fn caller() -> Option<Caller> {
     with(|thread| thread.caller.borrow().clone()).flatten()
+}
+
+/// The library call that this thread is in.
+pub(crate) fn library_call() -> Option<LibraryCall> {
+    with(|thread| thread.library_call.borrow().clone()).flatten()
+}
+
+/// Whether this thread is in a library call.
+pub(crate) fn is_in_library_call() -> bool {
+    with(|thread| thread.library_call.borrow().is_some()).unwrap_or(false)
 }
 
 /// Calls `f` with `caller` as this thread's current call.

@@ -94,7 +94,7 @@ pub(crate) fn enqueue_begun(
         stream.executed += 1;
         return Ok(stream.last(handle));
     }
-    if matches!(work, Work::HostFunction(_)) {
+    if matches!(&work, Work::HostFunction(function) if function.is_of_program()) {
         stream.last_host_function = stream.enqueued;
         state.host_functions += 1;
     }
@@ -282,7 +282,7 @@ fn advance(state: &mut State, handle: CUstream, wanted: &mut Vec<Point>, patienc
     }
     let Some(stream) = state.streams.get_mut(&handle) else { return Step::Done };
     match stream.queue.front().map(|operation| &operation.work) {
-        Some(Work::HostFunction(_)) if patience == Patience::Nothing => {
+        Some(Work::HostFunction(function)) if patience == Patience::Nothing && function.is_of_program() => {
             state.host_function_wanted = true;
             return Step::Busy;
         }
@@ -375,6 +375,8 @@ fn operation_ends(driver: &Driver, state: &mut State, handle: CUstream) {
 /// Runs a host function that was removed from its stream.
 fn run_host_function<'a>(driver: &'a Driver, mut state: Guard<'a>, call: HostCall) -> Guard<'a> {
     let HostCall { stream, function, ticket, begun } = call;
+    let is_of_program = function.is_of_program();
+    let ticket = ticket.filter(|_| is_of_program);
     if let Some(ticket) = &ticket {
         host::host_function_begins(&mut state, &ticket.clock);
     }
@@ -387,7 +389,9 @@ fn run_host_function<'a>(driver: &'a Driver, mut state: Guard<'a>, call: HostCal
     if let Some(begun) = begun {
         begun.end(&state);
     }
-    state.host_functions = state.host_functions.saturating_sub(1);
+    if is_of_program {
+        state.host_functions = state.host_functions.saturating_sub(1);
+    }
     operation_ends(driver, &mut state, stream);
     state
 }

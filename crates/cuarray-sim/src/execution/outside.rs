@@ -24,7 +24,7 @@ pub(crate) fn call_outside(function: HostFunction) {
     // SAFETY: the program enqueued the function with its data to be called once, after the earlier work.
     unsafe {
         match function {
-            HostFunction::Launched { function, data } => function(data),
+            HostFunction::Launched { function, data } | HostFunction::OfLibrary { function, data } => function(data),
             HostFunction::Callback { function, stream, data } => function(stream, CUresult::CUDA_SUCCESS, data),
         }
     }

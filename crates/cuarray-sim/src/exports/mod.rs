@@ -37,7 +37,7 @@ use crate::texture::exports::{
     array, object as texture_object, reference as texture_reference, surface as surface_object, surface_reference,
     variable as module_deprecated,
 };
-use crate::thread;
+use crate::thread::{self, LibraryCall};
 use crate::trace::{self, Made, Word};
 use cuarray_abi::*;
 use cuarray_races::Caller;
@@ -45,8 +45,8 @@ use cuarray_races::site::Site;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 mod memory_batches {
@@ -99,10 +99,14 @@ fn dispatch(
             _ => driver.ready(),
         };
         let fault = driver.fault(export.symbol, count).map_or(Ok(()), Err);
-        let captured = (export.flags.locates && allowed.is_ok() && driver.names_sites()).then(|| site::capture(entry));
+        let library = thread::library_call();
+        let captured = match &library {
+            Some(library) => Some(library.site.clone()),
+            None => (export.flags.locates && allowed.is_ok() && driver.names_sites()).then(|| site::capture(entry)),
+        };
         let site = captured.as_ref().unwrap_or_else(|| Site::unknown());
         let call = Call { driver: &driver, site, entry, thread: number, per_thread: export.per_thread };
-        let caller = |site| Caller { site, orders: export.flags.orders, ..Caller::new(number, export.symbol) };
+        let caller = |site| caller(export, library.as_ref(), number, site);
         let own = driver.names_sites().then(|| caller(call.site.clone()));
         thread::with(|thread| {
             thread.caller.replace(own);
@@ -134,7 +138,7 @@ fn dispatch(
             Ok(()) => CUresult::CUDA_SUCCESS,
             Err(code) => {
                 if driver.finds() && allowed.is_ok() {
-                    if !export.flags.locates {
+                    if !export.flags.locates && library.is_none() {
                         let site = site::capture(entry);
                         thread::with(|thread| thread.caller.replace(Some(caller(site))));
                     }
@@ -156,6 +160,15 @@ fn dispatch(
         result
     });
     catch_unwind(guarded).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)
+}
+
+/// The call of a thread as findings name it: that of a library, if the library makes this one.
+fn caller(export: &Export, library: Option<&LibraryCall>, thread: u64, site: Arc<Site>) -> Caller {
+    let (name, detail) = match library {
+        Some(library) => (library.name, library.argument.clone()),
+        None => (export.symbol, None),
+    };
+    Caller { site, detail, orders: export.flags.orders, ..Caller::new(thread, name) }
 }
 
 /// A failed call as a message of the error log.

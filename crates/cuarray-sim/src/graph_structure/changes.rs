@@ -83,7 +83,9 @@ pub(crate) fn are_same(state: &State, old: &Action, new: &Action) -> bool {
 /// The function of a host node and its data, as numbers.
 fn called(function: HostFunction) -> (usize, usize) {
     match function {
-        HostFunction::Launched { function, data } => (function as usize, data.addr()),
+        HostFunction::Launched { function, data } | HostFunction::OfLibrary { function, data } => {
+            (function as usize, data.addr())
+        }
         HostFunction::Callback { function, data, .. } => (function as usize, data.addr()),
     }
 }

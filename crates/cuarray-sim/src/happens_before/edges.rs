@@ -9,6 +9,7 @@ use crate::objects::point::Point;
 use crate::objects::stream;
 use crate::objects::work::{Accesses, Work};
 use crate::state::State;
+use crate::thread;
 use cuarray_abi::*;
 use cuarray_races::finding::{AccessKind, LaneKind};
 use cuarray_races::{self as races, Block, Caller, Clock, Detector, Effect, Lane, Operation, Past, Region, Ticket};
@@ -188,7 +189,8 @@ pub(super) fn past_of_dependent(launch: &Launch, whole: Past, early: Past) -> Pa
 pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option<Box<Ticket>> {
     let mut caller = caller(state)?;
     if let Work::Launch(launch) = work {
-        caller.detail = Some(launch.name().into());
+        // A library call names its argument, and not the stand-in's kernel.
+        caller.detail.get_or_insert_with(|| launch.name().into());
     }
     let effect = effect(state, work);
     let watched = state.host_access.watches().then(|| effect.touches());
@@ -250,7 +252,8 @@ pub(super) fn effect(state: &State, work: &Work) -> Effect {
                 Source::Memory(place) => Some(region(*place, *extent)),
                 Source::Staged(_) => None,
             };
-            let exact = state.memory.find(target.address).is_none_or(|target| !target.kind.on_device());
+            let exact = state.memory.find(target.address).is_none_or(|target| !target.kind.on_device())
+                && !thread::library_call().is_some_and(|call| call.may_ignore);
             Effect::Copy { from, to: region(*target, *extent), exact }
         }
         Work::Fill(fill) => {

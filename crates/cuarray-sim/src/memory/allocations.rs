@@ -60,7 +60,8 @@ pub(crate) fn side_of(kind: &Kind) -> Side {
     if kind.is_managed() {
         return Side::Managed;
     }
-    if kind.on_device() { Side::Device } else { Side::Pinned }
+    // A library reads and writes by kernels, for which no copy to its staging memory may wait.
+    if kind.on_device() || matches!(kind, Kind::Library(_)) { Side::Device } else { Side::Pinned }
 }
 
 /// The access that kernels of a context have to an allocation.
@@ -78,7 +79,7 @@ pub(crate) fn kernel_access(state: &State, context: CUcontext, allocation: &Allo
     };
     let home = match &allocation.kind {
         Kind::Mapped(mapping) => return shared(&mapping.access),
-        Kind::Pinned { .. } | Kind::Registered { .. } => return CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        Kind::Pinned { .. } | Kind::Registered { .. } | Kind::Library(_) => return CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         kind if kind.is_managed() => return CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         // Host memory of a pool or a graph has no device of its own.
         Kind::PinnedPool { .. } | Kind::Graph { bytes: GraphBytes::Pinned(_), .. } => None,

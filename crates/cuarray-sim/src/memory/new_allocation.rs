@@ -13,6 +13,7 @@ pub(crate) fn add(
     device: usize,
 ) {
     match &kind {
+        Kind::Library(_) => {}
         Kind::Registered { .. } => state.host_access.add_registered(address, size),
         kind => state.host_access.add(address, size, kind.guardable()),
     }

@@ -32,6 +32,8 @@ pub(crate) enum Kind {
     Graph { graph: CUgraph, freed_by: Option<CUgraph>, users: usize, access: DeviceAccess, bytes: GraphBytes },
     /// Page-locked host memory of the driver: `cuMemHostAlloc`, `cuMemAllocHost`.
     Pinned { flags: u32, pages: HostPages },
+    /// Page-locked host memory that a stand-in for a library allocates, which the program does not see.
+    Library(HostPages),
     /// Page-locked host memory of the program: `cuMemHostRegister`.
     Registered { flags: u32 },
     /// `cuMemAllocManaged`, and `cuMemAllocFromPoolAsync` with a pool of managed memory.
@@ -85,6 +87,7 @@ impl Kind {
             Kind::PinnedPool { .. } => "pinned pool",
             Kind::Graph { .. } => "graph",
             Kind::Pinned { .. } => "pinned",
+            Kind::Library(_) => "library",
             Kind::Registered { .. } => "registered",
             Kind::Managed { .. } => "managed",
             Kind::Code | Kind::ManagedVariable(_) => "module",
@@ -100,7 +103,7 @@ impl Kind {
             Kind::Graph { bytes, .. } => matches!(bytes, GraphBytes::Device),
             Kind::Device | Kind::Array | Kind::Pool(_) | Kind::Code => true,
             Kind::Imported(imported) => !imported.on_host(),
-            Kind::Pinned { .. } | Kind::PinnedPool { .. } | Kind::Registered { .. } => false,
+            Kind::Pinned { .. } | Kind::PinnedPool { .. } | Kind::Registered { .. } | Kind::Library(_) => false,
             Kind::Managed { .. } | Kind::ManagedVariable(_) => false,
         }
     }
@@ -141,7 +144,7 @@ impl Kind {
         match self {
             Kind::Pinned { pages, .. } | Kind::PinnedPool { pages, .. } | Kind::Managed { pages, .. } => Some(pages),
             Kind::Graph { bytes: GraphBytes::Pinned(pages) | GraphBytes::Managed(pages), .. } => Some(pages),
-            Kind::ManagedVariable(pages) => Some(pages),
+            Kind::ManagedVariable(pages) | Kind::Library(pages) => Some(pages),
             _ => None,
         }
     }

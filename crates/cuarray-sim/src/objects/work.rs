@@ -57,7 +57,7 @@ impl Work {
     /// Whether the work needs code of the program, or another process, to come to its end.
     pub(crate) fn depends_on_others(&self) -> bool {
         match self {
-            Work::HostFunction(_) => true,
+            Work::HostFunction(function) => function.is_of_program(),
             Work::Await(remote) => !remote.is_done(),
             _ => false,
         }

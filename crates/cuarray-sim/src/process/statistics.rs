@@ -3,7 +3,7 @@
 //! Tests and users read them, for example to find allocations that a program has leaked.
 
 use crate::driver::Driver;
-use crate::objects::allocation::Allocation;
+use crate::objects::allocation::{Allocation, Kind};
 use crate::objects::graph_data::Owner;
 use crate::objects::stream;
 use crate::process::summary;
@@ -84,8 +84,9 @@ fn as_map<S: serde::Serializer>(pairs: &[(&'static str, u64)], serializer: S) ->
 }
 
 fn alive(state: &State) -> Alive<'_> {
-    // The memory of modules is left out, because the program cannot free it.
-    let own = |allocation: &&Allocation| !allocation.kind.is_of_code();
+    // The memory of modules and of libraries is left out, because the program cannot free it.
+    let is_own = |kind: &Kind| !kind.is_of_code() && !matches!(kind, Kind::Library(_));
+    let own = |allocation: &&Allocation| is_own(&allocation.kind);
     let allocations = state.memory.iter().filter(own).map(|allocation| LiveAllocation {
         kind: allocation.kind.name(),
         address: allocation.address,

@@ -1,11 +1,12 @@
-//! Frames of the CUDA runtime, which passes its caller's calls on to the driver; and those of the shim for MPI.
+//! Frames of the CUDA runtime, which passes its caller's calls on to the driver; and those of other stand-ins that call the driver.
 //!
-//! A library with the SONAME `libcudart.so.*` or `libcuarray-mpi.so` is not the caller that a reader looks for. Its frames are skipped, like the
+//! A library with the SONAME of such a stand-in is not the caller that a reader looks for. Its frames are skipped, like the
 //! driver's own. The unwinder takes microseconds for that, too much for every call of the runtime. But a frame has a
 //! constant size at each of its call sites. So the word with the next return address is always at the same distance from
 //! the word with this one. The unwinder runs once for each call site, and later calls read the words.
 
 use super::generated;
+use super::library;
 use super::object::object_of;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -17,8 +18,8 @@ struct Range {
     end: AtomicUsize,
 }
 
-/// The runtimes found so far: one for each major version of CUDA, and some to spare.
-static RANGES: [Range; 4] = [const { Range { start: AtomicUsize::new(0), end: AtomicUsize::new(0) } }; 4];
+/// The libraries found so far: one for each major version of CUDA, and some to spare.
+static RANGES: [Range; 16] = [const { Range { start: AtomicUsize::new(0), end: AtomicUsize::new(0) } }; 16];
 
 /// Whether an address is in a runtime that [`find_at`] has found.
 pub(super) fn holds(address: usize) -> bool {
@@ -50,7 +51,7 @@ pub(super) fn find_at(address: usize) -> bool {
 
 /// Whether a library of this SONAME passes the calls of its caller on.
 fn passes_on(soname: &[u8]) -> bool {
-    soname.starts_with(b"libcudart.so") || soname == b"libcuarray-mpi.so"
+    library::STAND_INS.iter().any(|start| soname.starts_with(start.as_bytes()))
 }
 
 /// The files of the runtimes that have called the driver.
@@ -58,7 +59,7 @@ pub(crate) fn seen() -> Vec<String> {
     let starts = RANGES.iter().filter(|range| range.end.load(Ordering::Acquire) > 0);
     // `object_of` takes a return address, which lies behind the call.
     let files = starts.filter_map(|range| Some(object_of(range.start.load(Ordering::Relaxed) + 1)?.object));
-    files.filter(|file| !file.ends_with("/libcuarray-mpi.so")).collect()
+    files.filter(|file| file.contains("/libcudart.so")).collect()
 }
 
 /// The addresses of the loaded object around an address, if its SONAME is that of the CUDA runtime.

@@ -8,6 +8,9 @@ const PACKAGES: [&str; 2] = ["/site-packages/", "/dist-packages/"];
 /// Top-level names that several libraries share, or that are not library names themselves.
 const NAMESPACES: [&str; 4] = ["cuda", "numba", "nvidia", "google"];
 
+/// The beginnings of the names of libraries that call the driver for their caller, who is the one that a reader looks for.
+pub(super) const STAND_INS: [&str; 3] = ["libcudart.so", "libcuarray-mpi.so", "libcublas.so"];
+
 /// Whether a Python file belongs to an installed package or to the standard library, and not to the user.
 pub(super) fn is_installed(file: &str) -> bool {
     file.starts_with("<frozen ") || PACKAGES.iter().any(|folder| file.contains(folder)) || is_standard(file)
@@ -41,13 +44,11 @@ pub(super) fn is_layer(library: &str) -> bool {
     matches!(library, "cuda.core" | "cuda.bindings")
 }
 
-/// Whether an object does not identify the caller: the interpreter, the C library, the CUDA runtime, or the driver itself.
+/// Whether an object does not identify the caller: the interpreter, the C library, a stand-in, or the driver itself.
 pub(super) fn is_runtime(object: &str) -> bool {
     let name = file_name(object);
     is_of_the_language(object)
-        || ["libpython3", "python3", "python", "libcudart.so", "libcuarray-mpi.so"]
-            .iter()
-            .any(|start| name.starts_with(start))
+        || ["libpython3", "python3", "python"].iter().chain(&STAND_INS).any(|start| name.starts_with(start))
         || name == "libcuda.so.1"
 }
 

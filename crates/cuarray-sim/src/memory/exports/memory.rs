@@ -105,8 +105,12 @@ pub(crate) fn cuMemHostAlloc(
     let size = bytesize as u64;
     let pages = HostPages::new(size, state.host_access.on()).ok_or(CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let address = pages.address();
-    new_allocation::add(&mut state, (address, size, size), Kind::Pinned { flags, pages }, handle, device);
-    races::allocated(&mut state, address);
+    if call.is_of_library() {
+        new_allocation::add(&mut state, (address, size, size), Kind::Library(pages), handle, device);
+    } else {
+        new_allocation::add(&mut state, (address, size, size), Kind::Pinned { flags, pages }, handle, device);
+        races::allocated(&mut state, address);
+    }
     pp.put(address as *mut c_void)
 }
 
@@ -125,7 +129,7 @@ pub(crate) fn cuMemFreeHost(call: &Call<'_>, p: *mut c_void) -> Result<(), CUres
         }
     };
     match state.memory.starting_at(p as u64).map(|allocation| &allocation.kind) {
-        Some(Kind::Pinned { .. }) => free(call, state, p as u64, current),
+        Some(Kind::Pinned { .. } | Kind::Library(_)) => free(call, state, p as u64, current),
         _ => return refused_release(state, p as u64),
     }
     Ok(())

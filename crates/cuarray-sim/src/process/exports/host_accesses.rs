@@ -15,18 +15,18 @@ use std::collections::BTreeSet;
 use std::ffi::{c_char, c_int};
 use std::sync::{Mutex, PoisonError};
 
-/// The most names of functions that are kept. Later ones are shown as `host access`.
+/// The most names of functions that are kept. Later ones are shown as `library call`.
 const NAMES: usize = 1024;
 
 /// The name of a function, which findings keep until the end of the process.
-fn kept(name: &str) -> &'static str {
+pub(super) fn kept(name: &str) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.get(name) {
         return known;
     }
     if names.len() >= NAMES {
-        return "host access";
+        return "library call";
     }
     let name: &'static str = String::leak(name.to_owned());
     names.insert(name);

@@ -6,6 +6,7 @@
 pub(crate) mod faults;
 mod findings;
 mod host_accesses;
+mod library_calls;
 pub(crate) mod logs;
 mod schedule;
 mod statistics;

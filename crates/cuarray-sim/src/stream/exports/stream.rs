@@ -173,7 +173,12 @@ pub(crate) fn cuLaunchHostFunc(
     user_data: *mut c_void,
 ) -> Result<(), CUresult> {
     let function = function.ok_or(INVALID_VALUE)?;
-    enqueue_host_function(call, stream, HostFunction::Launched { function, data: user_data })
+    let data = user_data;
+    let function = match call.is_of_library() {
+        true => HostFunction::OfLibrary { function, data },
+        false => HostFunction::Launched { function, data },
+    };
+    enqueue_host_function(call, stream, function)
 }
 
 /// Ignores the mode, which on a GPU selects how the device waits for the host function.

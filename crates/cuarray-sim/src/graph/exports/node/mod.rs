@@ -162,7 +162,9 @@ pub(crate) fn cuGraphAddHostNode(
 
 fn host_params(function: HostFunction) -> CUDA_HOST_NODE_PARAMS {
     match function {
-        HostFunction::Launched { function, data } => CUDA_HOST_NODE_PARAMS { function: Some(function), userData: data },
+        HostFunction::Launched { function, data } | HostFunction::OfLibrary { function, data } => {
+            CUDA_HOST_NODE_PARAMS { function: Some(function), userData: data }
+        }
         // Stream callbacks cannot be captured, so no node has one.
         HostFunction::Callback { data, .. } => CUDA_HOST_NODE_PARAMS { function: None, userData: data },
     }

@@ -1,0 +1,278 @@
+//! The context of a handle, and the enqueueing of its work.
+
+use crate::data::Data;
+use crate::driver::{Error, Result, call};
+use crate::library_call;
+use crate::region::{Block, Rows};
+use crate::staging::{self, Lease, Staging};
+use crate::work::{self, Described, Enqueued, Work};
+use cuarray_abi::{
+    CU_MEMORYTYPE_UNIFIED, CUDA_MEMCPY2D, CUarray, CUcontext, CUdevice, CUgraph, CUresult, CUstream,
+    CUstreamCaptureStatus, CUuserObject,
+};
+use std::ffi::{c_int, c_uint, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC`.
+const NO_DESTRUCTOR_SYNC: c_uint = 1;
+/// `CU_GRAPH_USER_OBJECT_MOVE`.
+const MOVE: c_uint = 1;
+/// The largest pitch of a copy by rows.
+const LARGEST_PITCH: usize = c_int::MAX as usize;
+
+/// The context in which a handle was created, with the staging memory of its work.
+#[derive(Debug)]
+pub struct Place {
+    context: CUcontext,
+    /// The device whose primary context the handle retains.
+    retained: Option<CUdevice>,
+    staging: Staging,
+    is_over: AtomicBool,
+}
+
+impl Place {
+    /// The calling thread's context. Without one, that is the primary context of device 0, which becomes the current one, as with the
+    /// CUDA runtime.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn current() -> Result<Place> {
+        call!(cuInit(0))?;
+        let (mut context, mut retained) = (CUcontext::default(), None);
+        call!(cuCtxGetCurrent(&mut context))?;
+        if context.is_null() {
+            let mut device = CUdevice::default();
+            call!(cuDeviceGet(&mut device, 0))?;
+            call!(cuDevicePrimaryCtxRetain(&mut context, device))?;
+            retained = Some(device);
+            call!(cuCtxSetCurrent(context))?;
+        }
+        Ok(Place { context, retained, staging: Staging::default(), is_over: AtomicBool::new(false) })
+    }
+
+    /// Runs calls of the driver with the handle's context as the current one.
+    ///
+    /// # Errors
+    /// Those of the calls, and of the driver.
+    pub fn within<T>(&self, calls: impl FnOnce() -> Result<T>) -> Result<T> {
+        let mut current = CUcontext::default();
+        call!(cuCtxGetCurrent(&mut current))?;
+        if current == self.context {
+            return calls();
+        }
+        call!(cuCtxPushCurrent_v2(self.context))?;
+        let outcome = calls();
+        let restored = call!(cuCtxPopCurrent_v2(&mut current));
+        let value = outcome?;
+        restored.map(|()| value)
+    }
+
+    /// Whether the stream is part of a capture.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn is_capturing(&self, stream: CUstream) -> Result<bool> {
+        self.within(|| Ok(graph_of(stream)?.is_some()))
+    }
+
+    /// Waits for the work in a stream.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn wait(&self, stream: CUstream) -> Result {
+        self.within(|| call!(cuStreamSynchronize(stream)))
+    }
+
+    /// Enqueues a work in a stream. The closure runs in stream order, once for each launch of a graph that captures it.
+    ///
+    /// # Errors
+    /// The driver's. If an argument is no memory that the context can access, nothing is written.
+    pub fn enqueue(
+        &self,
+        stream: CUstream,
+        mut work: Work,
+        closure: impl Fn(&mut Data<'_>) + Send + Sync + 'static,
+    ) -> Result {
+        let size = work.place()?;
+        self.within(|| {
+            let graph = graph_of(stream)?;
+            let mut id = u64::MAX;
+            if graph.is_none() && call!(cuStreamGetId(stream, &mut id)).is_err() {
+                id = stream.0 as u64;
+            }
+            let lease = self.staging.lease(id, size, graph.is_some())?;
+            let enqueued = self.enqueue_in(stream, &work, lease, graph, Box::new(closure));
+            library_call::accesses(None, false);
+            enqueued
+        })
+    }
+
+    fn enqueue_in(
+        &self,
+        stream: CUstream,
+        work: &Work,
+        lease: Lease,
+        graph: Option<CUgraph>,
+        closure: Box<dyn Fn(&mut Data<'_>) + Send + Sync>,
+    ) -> Result {
+        let base = lease.address();
+        for argument in work.arguments().filter(|argument| argument.reads) {
+            library_call::accesses(Some(argument.name), argument.may_ignore);
+            copy(argument, base, stream, true)?;
+        }
+        library_call::accesses(None, false);
+        let function = library_call::current().unwrap_or(c"a function of a library");
+        let write_back = || {
+            let mut written = work.arguments().filter(|argument| argument.writes);
+            written.try_for_each(|argument| {
+                library_call::accesses(Some(argument.name), false);
+                copy(argument, base, stream, false)
+            })
+        };
+        match graph {
+            None => {
+                let enqueued = Enqueued::new(function, base, None, work, closure).into_raw();
+                launch(stream, work::run_once, enqueued)
+                    // SAFETY: the driver has refused the function, so the box is still ours.
+                    .inspect_err(|_| unsafe { work::drop_work(enqueued) })?;
+                let written = write_back();
+                library_call::accesses(None, false);
+                // If the driver refuses the function, the block is lost: work that uses it may be pending.
+                launch(stream, staging::end, lease.into_raw()).and(written)
+            }
+            Some(graph) => {
+                let enqueued = Enqueued::new(function, base, Some(lease), work, closure).into_raw();
+                keep(graph, enqueued)?;
+                launch(stream, work::run_again, enqueued)?;
+                write_back()
+            }
+        }
+    }
+
+    /// Waits for all work of the context and frees the staging memory, once.
+    pub fn destroy(&self) {
+        if self.is_over.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        // A context that is gone has freed everything.
+        let _ = self.within(|| {
+            call!(cuCtxSynchronize())?;
+            self.staging.free();
+            Ok(())
+        });
+        if let Some(device) = self.retained {
+            let _ = release(device);
+        }
+    }
+}
+
+fn release(device: CUdevice) -> Result {
+    call!(cuDevicePrimaryCtxRelease_v2(device))
+}
+
+/// The graph that a stream's work is captured into.
+fn graph_of(stream: CUstream) -> Result<Option<CUgraph>> {
+    let (mut status, mut graph) = (CUstreamCaptureStatus::default(), CUgraph::default());
+    let (id, nodes, edges, count) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    match call!(cuStreamGetCaptureInfo_v2(stream, &mut status, id, &mut graph, nodes, count)) {
+        Err(Error::Missing(_)) => {
+            call!(cuStreamGetCaptureInfo_v3(stream, &mut status, id, &mut graph, nodes, edges, count))?;
+        }
+        other => other?,
+    }
+    Ok((status != CUstreamCaptureStatus::default()).then_some(graph))
+}
+
+/// Gives a work to a graph, which frees it at its end.
+fn keep(graph: CUgraph, work: *mut c_void) -> Result {
+    let mut object = CUuserObject::default();
+    call!(cuUserObjectCreate(&mut object, work, Some(work::drop_work), 1, NO_DESTRUCTOR_SYNC))
+        // SAFETY: there is no object, so the box is still ours.
+        .inspect_err(|_| unsafe { work::drop_work(work) })?;
+    call!(cuGraphRetainUserObject(graph, object, 1, MOVE)).inspect_err(|_| drop(call_release(object)))
+}
+
+fn call_release(object: CUuserObject) -> Result {
+    call!(cuUserObjectRelease(object, 1))
+}
+
+fn launch(stream: CUstream, function: unsafe extern "C" fn(*mut c_void), data: *mut c_void) -> Result {
+    call!(cuLaunchHostFunc(stream, Some(function), data))
+}
+
+/// Copies rows of bytes at any two addresses, in a stream; without one, the call waits for the copy, as `cuMemcpy2D` does.
+///
+/// # Errors
+/// The driver's.
+pub fn copy_rows(from: Rows, to: Rows, stream: Option<CUstream>) -> Result {
+    call!(cuInit(0))?;
+    let (width, height) = (from.width, from.height);
+    let pitch = |rows: Rows| if rows.height == 1 { width } else { rows.pitch };
+    let copy = unified((from.address, pitch(from)), (to.address, pitch(to)), (width, height));
+    match stream {
+        Some(stream) => call!(cuMemcpy2DAsync_v2(&copy, stream)),
+        None => call!(cuMemcpy2DUnaligned_v2(&copy)),
+    }
+}
+
+/// Copies an argument between the device and staging memory.
+fn copy(argument: &Described, base: usize, stream: CUstream, to_host: bool) -> Result {
+    for Block { rows, offset, pitch } in argument.region.blocks() {
+        let host = base + argument.offset + offset;
+        let is_dense = rows.height == 1 || (rows.pitch == rows.width && pitch == rows.width);
+        if is_dense {
+            copy_row(rows.address, host, rows.width * rows.height, stream, to_host)?;
+        } else if rows.pitch >= rows.width && rows.pitch <= LARGEST_PITCH && pitch <= LARGEST_PITCH {
+            let (device, host) = ((rows.address, rows.pitch), (host as u64, pitch));
+            let (from, to) = if to_host { (device, host) } else { (host, device) };
+            let copy = unified(from, to, (rows.width, rows.height));
+            call!(cuMemcpy2DAsync_v2(&copy, stream))?;
+        } else {
+            for row in 0..rows.height {
+                let address = rows.address + (row * rows.pitch) as u64;
+                copy_row(address, host + row * pitch, rows.width, stream, to_host)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn copy_row(device: u64, host: usize, bytes: usize, stream: CUstream, to_host: bool) -> Result {
+    let host = host as u64;
+    let (to, from) = if to_host { (host, device) } else { (device, host) };
+    call!(cuMemcpyAsync(to, from, bytes, stream))
+}
+
+/// A copy between two addresses with their pitches.
+fn unified(
+    (from, from_pitch): (u64, usize),
+    (to, to_pitch): (u64, usize),
+    (width, height): (usize, usize),
+) -> CUDA_MEMCPY2D {
+    CUDA_MEMCPY2D {
+        srcXInBytes: 0,
+        srcY: 0,
+        srcMemoryType: CU_MEMORYTYPE_UNIFIED,
+        srcHost: ptr::null(),
+        srcDevice: from,
+        srcArray: CUarray::default(),
+        srcPitch: from_pitch,
+        dstXInBytes: 0,
+        dstY: 0,
+        dstMemoryType: CU_MEMORYTYPE_UNIFIED,
+        dstHost: ptr::null_mut(),
+        dstDevice: to,
+        dstArray: CUarray::default(),
+        dstPitch: to_pitch,
+        WidthInBytes: width,
+        Height: height,
+    }
+}
+
+impl Error {
+    /// Whether the driver has refused an argument.
+    pub fn is_invalid_value(&self) -> bool {
+        matches!(self, Error::Driver(_, CUresult::CUDA_ERROR_INVALID_VALUE))
+    }
+}
