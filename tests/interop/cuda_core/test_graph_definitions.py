@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +169,34 @@ def test_conditional_nodes_choose_their_bodies(kernels: Any, definition: Any) ->
     assert launched(kernels, graph) == [1, 0, 1, 0, 0, 1, 0, 0]
     with pytest.raises(Exception, match="INVALID_VALUE"):
         definition.while_loop(condition)
+
+
+def test_callbacks_in_bodies_end_with_their_conditional_node(definition: Any) -> None:
+    references = []
+    condition = definition.create_condition
+    nodes = [
+        definition.if_then(condition()),
+        definition.if_else(condition()),
+        definition.while_loop(condition()),
+        definition.switch(condition(), 4),
+    ]
+    for node in nodes:
+        for branch in node.branches:
+
+            def callback() -> None:
+                pass
+
+            references.append(weakref.ref(callback))
+            branch.callback(callback)
+            del callback
+    assert len(references) == 8
+    with pytest.raises(Exception, match="invalid structure"):
+        definition.instantiate()
+    assert all(reference() is not None for reference in references)
+    for node in nodes:
+        node.destroy()
+    gc.collect()
+    deadline = time.monotonic() + 5
+    while any(reference() is not None for reference in references) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert all(reference() is None for reference in references)

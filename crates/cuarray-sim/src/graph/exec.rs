@@ -28,19 +28,64 @@ pub(crate) fn node_of_exec(state: &State, exec: CUgraphExec, node: CUgraphNode) 
     clone.filter(|_| state.graph_nodes.contains_key(&node)).ok_or(INVALID_VALUE)
 }
 
+/// The reason why a graph is not instantiated.
+pub(crate) enum NotInstantiated {
+    Call(CUresult),
+    /// A conditional handle has no node.
+    UnusedHandle,
+    /// A node of a cycle.
+    Cycle(CUgraphNode),
+    /// A host node in the body of a conditional node.
+    HostNode(CUgraphNode),
+}
+
+impl NotInstantiated {
+    pub(crate) fn code(&self) -> CUresult {
+        match self {
+            NotInstantiated::Call(code) => *code,
+            _ => INVALID_VALUE,
+        }
+    }
+
+    /// The node at fault.
+    pub(crate) fn node(&self) -> CUgraphNode {
+        match self {
+            NotInstantiated::Cycle(node) | NotInstantiated::HostNode(node) => *node,
+            _ => CUgraphNode::NULL,
+        }
+    }
+
+    pub(crate) fn result(&self) -> CUgraphInstantiateResult {
+        match self {
+            NotInstantiated::Call(_) => CUDA_GRAPH_INSTANTIATE_ERROR,
+            NotInstantiated::UnusedHandle => CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED,
+            NotInstantiated::Cycle(_) | NotInstantiated::HostNode(_) => CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE,
+        }
+    }
+
+    /// A sentence about the structure of the graph, without a full stop; `None` where the code says it.
+    pub(crate) fn text(&self) -> Option<&'static str> {
+        Some(match self {
+            NotInstantiated::Call(_) => return None,
+            NotInstantiated::UnusedHandle => "a conditional handle of the graph has no conditional node",
+            NotInstantiated::Cycle(_) => "the edges form a cycle",
+            NotInstantiated::HostNode(_) => {
+                "a body of a conditional node has a host node, which the manual does not \
+                                             allow there; add it behind the conditional node"
+            }
+        })
+    }
+}
+
 /// Instantiates a graph.
 ///
 /// # Errors
-/// - `CUDA_ERROR_INVALID_VALUE` with the node of a cycle; for unknown or contradictory flags; for a moved child graph; for a conditional handle
-///   without a node. Also for a second executable graph, if the graph has conditional nodes or allocates or frees memory.
+/// - `CUDA_ERROR_INVALID_VALUE` with the node of a cycle, and with a host node in a body; for unknown or contradictory
+///   flags; for a moved child graph; for a conditional handle without a node. Also for a second executable graph, if the graph has conditional nodes or allocates or frees memory.
 /// - `CUDA_ERROR_NOT_SUPPORTED` for launches from the device.
 /// - `CUDA_ERROR_ILLEGAL_STATE` while a capture is filling the graph.
-pub(crate) fn instantiate(
-    state: &mut State,
-    graph: CUgraph,
-    flags: u64,
-) -> Result<CUgraphExec, (CUresult, CUgraphNode)> {
-    let wrong = |code| (code, CUgraphNode::NULL);
+pub(crate) fn instantiate(state: &mut State, graph: CUgraph, flags: u64) -> Result<CUgraphExec, NotInstantiated> {
+    let wrong = NotInstantiated::Call;
     let valid = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
         | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
         | CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
@@ -66,9 +111,12 @@ pub(crate) fn instantiate(
         return Err(wrong(INVALID_VALUE));
     }
     if conditions::has_unused_handle(state, graph) {
-        return Err(wrong(INVALID_VALUE));
+        return Err(NotInstantiated::UnusedHandle);
     }
-    check_order(state, graph).map_err(|node| (INVALID_VALUE, node))?;
+    check_order(state, graph).map_err(NotInstantiated::Cycle)?;
+    if let Some(node) = conditions::host_node_in_body(state, graph) {
+        return Err(NotInstantiated::HostNode(node));
+    }
     let clone = graph_structure::clone_graph(state, graph, Owner::Exec).map_err(wrong)?;
     let mut layout = Layout::default();
     lay_out(state, clone, &[], &mut layout);

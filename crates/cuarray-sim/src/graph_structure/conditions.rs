@@ -82,7 +82,8 @@ fn context_of_body(state: &State, mut graph: CUgraph) -> Option<CUcontext> {
 ///
 /// # Errors
 /// `CUDA_ERROR_NOT_SUPPORTED` for a type that a body may not contain, `CUDA_ERROR_INVALID_VALUE` for a kernel of another
-/// context than that of the conditional node.
+/// context than that of the conditional node. A host node [fails the instantiation](host_node_in_body), because cuda.core's
+/// tests add it to a body and destroy it again.
 pub(crate) fn check_place(state: &State, graph: CUgraph, action: &Action) -> Result<(), CUresult> {
     match context_of_body(state, graph) {
         Some(context) => check_in_body(state, action, context),
@@ -96,14 +97,30 @@ pub(crate) fn check_place(state: &State, graph: CUgraph, action: &Action) -> Res
 
 fn check_in_body(state: &State, action: &Action, context: CUcontext) -> Result<(), CUresult> {
     match action {
-        Action::Empty | Action::Copy(_) | Action::Fill(_) => Ok(()),
+        Action::Empty | Action::Copy(_) | Action::Fill(_) | Action::Host(_) => Ok(()),
         Action::Launch(launch) if launch.context == context => Ok(()),
         Action::Conditional(node) if node.context == context => Ok(()),
         Action::Launch(_) | Action::Conditional(_) => Err(INVALID_VALUE),
         Action::Child(child) => nodes_of(state, *child).try_for_each(|action| check_in_body(state, action, context)),
-        Action::Host(_) | Action::Wait(_) | Action::Record(_) => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
+        Action::Wait(_) | Action::Record(_) => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
         Action::Allocate(_) | Action::Free(_) | Action::Memory(_) => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
     }
+}
+
+/// A host node in a body of a graph, at any depth.
+pub(crate) fn host_node_in_body(state: &State, graph: CUgraph) -> Option<CUgraphNode> {
+    first_host_node(state, graph, false)
+}
+
+fn first_host_node(state: &State, graph: CUgraph, in_body: bool) -> Option<CUgraphNode> {
+    state.graphs.get(&graph)?.nodes.iter().find_map(|node| {
+        let action = &state.graph_nodes.get(node)?.action;
+        if in_body && matches!(action, Action::Host(_)) {
+            return Some(*node);
+        }
+        let in_body = in_body || matches!(action, Action::Conditional(_));
+        action.own_graphs().iter().find_map(|own| first_host_node(state, *own, in_body))
+    })
 }
 
 fn nodes_of(state: &State, graph: CUgraph) -> impl Iterator<Item = &Action> {

@@ -1,6 +1,7 @@
 //! Handles, nodes and bodies as objects: their errors, queries, updates and captures.
 
 use super::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn handle_needs_a_graph_known_flags_and_a_context() {
@@ -58,24 +59,105 @@ fn queries_return_the_type_and_the_bodies() {
     assert_eq!(f.program.statistic("graphs"), 1);
 }
 
+unsafe extern "C" fn count_one(data: *mut c_void) {
+    // SAFETY: the tests pass a counter that outlives the calls.
+    unsafe { &*data.cast::<AtomicUsize>() }.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Instantiates the graph of the fixture, which fails; returns the result and the node at fault.
+fn refused(f: &Fixture) -> (CUgraphInstantiateResult, CUgraphNode) {
+    let (mut exec, none) = (CUgraphExec::NULL, CUgraphNode::NULL);
+    let mut params =
+        CUDA_GRAPH_INSTANTIATE_PARAMS { flags: 0, hUploadStream: CUstream::NULL, hErrNode_out: none, result_out: 9 };
+    fails!(f.program, INVALID_VALUE, cuGraphInstantiateWithParams(&mut exec, f.graph, &mut params));
+    (params.result_out, params.hErrNode_out)
+}
+
 #[test]
-fn body_refuses_other_types_of_nodes() {
+fn host_node_in_a_body_fails_the_instantiation_until_it_is_destroyed() {
     let f = Fixture::new();
-    let handle = f.handle(None);
+    let handle = f.handle(Some(1));
     let (_, own) = f.conditional(f.graph, &[], handle, CU_GRAPH_COND_TYPE_IF, 1);
-    unsafe extern "C" fn nothing(_: *mut c_void) {}
-    let host = CUDA_HOST_NODE_PARAMS { function: Some(nothing), userData: std::ptr::null_mut() };
-    let (mut node, event) = (CUgraphNode::NULL, f.program.event());
-    fails!(f.program, NOT_SUPPORTED, cuGraphAddHostNode(&mut node, own[0], NONE, 0, &host));
+    let (called, event) = (AtomicUsize::new(0), f.program.event());
+    let data = (&raw const called).cast_mut().cast();
+    let host = CUDA_HOST_NODE_PARAMS { function: Some(count_one), userData: data };
+    let added = f.kernel(own[0], &[], c"add", [f.counter(0), 1]);
+    let [mut node, mut nested, mut at_fault] = [CUgraphNode::NULL; 3];
+    ok!(f.program, cuGraphAddHostNode(&mut node, own[0], &added, 1, &host));
+    assert_eq!(refused(&f), (CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, node));
+    let mut log = [0; 200];
+    let (mut exec, place) = (CUgraphExec::NULL, log.as_mut_ptr());
+    fails!(f.program, INVALID_VALUE, cuGraphInstantiate_v2(&mut exec, f.graph, &mut at_fault, place, log.len()));
+    assert_eq!(at_fault, node);
+    // SAFETY: the driver has written a text with its end.
+    let text = unsafe { std::ffi::CStr::from_ptr(log.as_ptr()) }.to_str().unwrap();
+    assert!(text.starts_with("a body of a conditional node has a host node,"), "{text}");
+    ok!(f.program, cuGraphDestroyNode(node));
     fails!(f.program, NOT_SUPPORTED, cuGraphAddEventRecordNode(&mut node, own[0], NONE, 0, event));
     fails!(f.program, NOT_SUPPORTED, cuGraphAddEventWaitNode(&mut node, own[0], NONE, 0, event));
-    let mut child = CUgraph::NULL;
-    ok!(f.program, cuGraphCreate(&mut child, 0));
-    ok!(f.program, cuGraphAddHostNode(&mut node, child, NONE, 0, &host));
-    fails!(f.program, NOT_SUPPORTED, cuGraphAddChildGraphNode(&mut node, own[0], NONE, 0, child));
-    ok!(f.program, cuGraphAddEmptyNode(&mut node, own[0], NONE, 0));
+    let mut refused_child = CUgraph::NULL;
+    ok!(f.program, cuGraphCreate(&mut refused_child, 0));
+    ok!(f.program, cuGraphAddEventRecordNode(&mut node, refused_child, NONE, 0, event));
+    fails!(f.program, NOT_SUPPORTED, cuGraphAddChildGraphNode(&mut node, own[0], NONE, 0, refused_child));
     // A refused child leaves nothing behind: the statistics count the two graphs of the program, and no bodies.
     assert_eq!(f.program.statistic("graphs"), 2);
+    ok!(f.program, cuGraphDestroy(refused_child));
+    // The node of a child graph is that of the clone in the body.
+    let mut child = CUgraph::NULL;
+    ok!(f.program, cuGraphCreate(&mut child, 0));
+    ok!(f.program, cuGraphAddHostNode(&mut nested, child, NONE, 0, &host));
+    ok!(f.program, cuGraphAddChildGraphNode(&mut node, own[0], NONE, 0, child));
+    at_fault = refused(&f).1;
+    let (mut kind, mut graph) = (0, CUgraph::NULL);
+    ok!(f.program, cuGraphNodeGetType(at_fault, &mut kind));
+    ok!(f.program, cuGraphChildGraphNodeGetGraph(node, &mut graph));
+    assert_eq!(kind, CU_GRAPH_NODE_TYPE_HOST);
+    ok!(f.program, cuGraphDestroyNode(at_fault));
+    ok!(f.program, cuGraphDestroy(child));
+    // A host node beside the conditional node is allowed, and is the only one that runs.
+    ok!(f.program, cuGraphAddHostNode(&mut node, f.graph, NONE, 0, &host));
+    f.launch(f.instantiated());
+    assert_eq!(f.values::<1>(), [1]);
+    assert_eq!(called.load(Ordering::SeqCst), 1);
+    assert!(f.program.sim.report().findings.is_empty(), "{}", f.program.sim.report().text(false));
+}
+
+#[test]
+fn user_data_of_a_host_node_in_a_body_ends_with_the_conditional_node() {
+    for kind in [CU_GRAPH_COND_TYPE_IF, CU_GRAPH_COND_TYPE_WHILE, CU_GRAPH_COND_TYPE_SWITCH] {
+        let f = Fixture::new();
+        let handle = f.handle(None);
+        let (node, own) = f.conditional(f.graph, &[], handle, kind, 1);
+        let (ended, mut object, mut added) = (AtomicUsize::new(0), CUuserObject::NULL, CUgraphNode::NULL);
+        let data = (&raw const ended).cast_mut().cast();
+        let host = CUDA_HOST_NODE_PARAMS { function: Some(count_one), userData: data };
+        ok!(f.program, cuGraphAddHostNode(&mut added, own[0], NONE, 0, &host));
+        let flags = CU_USER_OBJECT_NO_DESTRUCTOR_SYNC;
+        ok!(f.program, cuUserObjectCreate(&mut object, data, Some(count_one), 1, flags));
+        ok!(f.program, cuGraphRetainUserObject(own[0], object, 1, CU_GRAPH_USER_OBJECT_MOVE));
+        ok!(f.program, cuGraphDestroyNode(added));
+        assert_eq!(ended.load(Ordering::SeqCst), 0, "the body keeps the object");
+        ok!(f.program, cuGraphAddHostNode(&mut added, own[0], NONE, 0, &host));
+        ok!(f.program, cuGraphDestroyNode(node));
+        assert_eq!(ended.load(Ordering::SeqCst), 1);
+        fails!(f.program, INVALID_VALUE, cuGraphNodeGetType(added, &mut 0));
+        fails!(f.program, INVALID_VALUE, cuUserObjectRelease(object, 1));
+        assert_eq!(f.program.statistic("graphs"), 1);
+    }
+}
+
+#[test]
+fn host_function_captured_into_a_body_fails_the_instantiation() {
+    let f = Fixture::new();
+    let handle = f.handle(None);
+    let (_, own) = f.conditional(f.graph, &[], handle, CU_GRAPH_COND_TYPE_WHILE, 1);
+    let (stream, mut ended, called) = (f.program.stream(CU_STREAM_NON_BLOCKING), CUgraph::NULL, AtomicUsize::new(0));
+    let mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    ok!(f.program, cuStreamBeginCaptureToGraph(stream, own[0], NONE, std::ptr::null(), 0, mode));
+    ok!(f.program, cuLaunchHostFunc(stream, Some(count_one), (&raw const called).cast_mut().cast()));
+    ok!(f.program, cuStreamEndCapture(stream, &mut ended));
+    assert_eq!(refused(&f).0, CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE);
+    assert_eq!(called.load(Ordering::SeqCst), 0);
 }
 
 #[test]

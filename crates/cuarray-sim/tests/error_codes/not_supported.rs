@@ -93,6 +93,18 @@ fn bodies_of_conditional_nodes_have_no_memory_nodes() {
 }
 
 #[test]
+fn graph_that_is_captured_again_gets_no_host_node() {
+    unsafe extern "C" fn nothing(_: *mut c_void) {}
+    let p = Program::new();
+    let (graph, stream, mut node) = (graph(&p), p.stream(CU_STREAM_NON_BLOCKING), CUgraphNode::NULL);
+    let (mode, none) = (CU_STREAM_CAPTURE_MODE_RELAXED, std::ptr::null_mut());
+    ok!(p, cuStreamBeginRecaptureToGraph(stream, mode, graph, None, none));
+    let host = CUDA_HOST_NODE_PARAMS { function: Some(nothing), userData: none };
+    fails!(p, NOT_SUPPORTED, cuGraphAddHostNode(&mut node, graph, NONE, 0, &host));
+    ok!(p, cuStreamEndCapture(stream, &mut { graph }));
+}
+
+#[test]
 fn managed_memory_has_no_physical_handle() {
     let p = Program::new();
     // SAFETY: all-zero is a valid description.

@@ -6,7 +6,8 @@ use super::node::{copy_action, fill_action, host_action, node_action};
 use crate::capture;
 use crate::driver::{Call, Guard};
 use crate::execution::{self, outside, progress, service};
-use crate::graph::{exec, update};
+use crate::graph::exec::{self, NotInstantiated};
+use crate::graph::update;
 use crate::graph_structure::{self, conditions};
 use crate::objects::graph_data::{Action, Owner};
 use crate::objects::work::Work;
@@ -29,6 +30,16 @@ pub(crate) fn cuGraphInstantiate(
     cuGraphInstantiate_v2(call, p_exec, graph, p_error_node, log_buffer, buffer_size)
 }
 
+/// Instantiates a graph; the error log has the reason if its structure is wrong.
+fn instantiate(call: &Call<'_>, graph: CUgraph, flags: u64) -> Result<CUgraphExec, NotInstantiated> {
+    let made = exec::instantiate(&mut call.lock(), graph, flags);
+    made.inspect_err(|refusal| {
+        if let Some(text) = refusal.text() {
+            call.driver.explain_refusal("the instantiation of a graph", text);
+        }
+    })
+}
+
 /// Writes a sentence about the result to the log.
 pub(crate) fn cuGraphInstantiate_v2(
     call: &Call<'_>,
@@ -39,18 +50,17 @@ pub(crate) fn cuGraphInstantiate_v2(
     buffer_size: usize,
 ) -> Result<(), CUresult> {
     p_exec.present()?;
-    let made = exec::instantiate(&mut call.lock(), graph, 0);
-    let (node, text) = match &made {
-        Ok(_) => (CUgraphNode::NULL, ""),
-        Err((code, node)) if node.is_null() => (*node, code.name().unwrap_or_default()),
-        Err((_, node)) => (*node, "the edges form a cycle"),
+    let made = instantiate(call, graph, 0);
+    let text = match &made {
+        Ok(_) => "",
+        Err(refusal) => refusal.text().or_else(|| refusal.code().name()).unwrap_or_default(),
     };
-    p_error_node.put_if_present(node);
+    p_error_node.put_if_present(made.as_ref().err().map_or(CUgraphNode::NULL, NotInstantiated::node));
     if !log_buffer.is_null() && buffer_size > 0 {
         // SAFETY: by the manual, the buffer has this size.
         unsafe { log_buffer.put_text(text, buffer_size)? };
     }
-    p_exec.put(made.map_err(|(code, _)| code)?)
+    p_exec.put(made.map_err(|refusal| refusal.code())?)
 }
 
 pub(crate) fn cuGraphInstantiateWithFlags(
@@ -64,7 +74,7 @@ pub(crate) fn cuGraphInstantiateWithFlags(
     if flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD != 0 {
         return Err(INVALID_VALUE);
     }
-    let exec = exec::instantiate(&mut call.lock(), graph, flags).map_err(|(code, _)| code)?;
+    let exec = instantiate(call, graph, flags).map_err(|refusal| refusal.code())?;
     p_exec.put(exec)
 }
 
@@ -76,17 +86,12 @@ pub(crate) fn cuGraphInstantiateWithParams(
 ) -> Result<(), CUresult> {
     p_exec.present()?;
     let mut params = instantiate_params.read()?;
-    let made = exec::instantiate(&mut call.lock(), graph, params.flags);
-    (params.result_out, params.hErrNode_out) = match made {
-        Ok(_) => (CUDA_GRAPH_INSTANTIATE_SUCCESS, CUgraphNode::NULL),
-        Err((INVALID_VALUE, node)) if node.is_null() && conditions::has_unused_handle(&call.lock(), graph) => {
-            (CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED, node)
-        }
-        Err((_, node)) if node.is_null() => (CUDA_GRAPH_INSTANTIATE_ERROR, node),
-        Err((_, node)) => (CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE, node),
-    };
+    let made = instantiate(call, graph, params.flags);
+    let refusal = made.as_ref().err();
+    params.result_out = refusal.map_or(CUDA_GRAPH_INSTANTIATE_SUCCESS, NotInstantiated::result);
+    params.hErrNode_out = refusal.map_or(CUgraphNode::NULL, NotInstantiated::node);
     instantiate_params.put(params)?;
-    let exec = made.map_err(|(code, _)| code)?;
+    let exec = made.map_err(|refusal| refusal.code())?;
     if params.flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD != 0 {
         cuGraphUpload(call, exec, params.hUploadStream)?;
     }
