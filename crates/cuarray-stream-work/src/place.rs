@@ -96,6 +96,7 @@ impl Place {
     ) -> Result {
         let size = work.place()?;
         self.within(|| {
+            work.arguments().filter(|argument| !argument.reads).try_for_each(check_range)?;
             let graph = graph_of(stream)?;
             let mut id = u64::MAX;
             if graph.is_none() && call!(cuStreamGetId(stream, &mut id)).is_err() {
@@ -182,6 +183,25 @@ fn graph_of(stream: CUstream) -> Result<Option<CUgraph>> {
         other => other?,
     }
     Ok((status != CUstreamCaptureStatus::default()).then_some(graph))
+}
+
+/// The size from which an argument that is only written is looked up before anything is enqueued: its staging memory, and what the closure
+/// allocates, may exceed the memory of this machine.
+const LARGE: usize = 1 << 24;
+
+/// Checks that a large argument lies in one allocation.
+fn check_range(argument: &Described) -> Result {
+    if argument.region.size() < LARGE {
+        return Ok(());
+    }
+    argument.region.blocks().try_for_each(|Block { rows, .. }| {
+        let (mut start, mut size) = (0_u64, 0_usize);
+        call!(cuMemGetAddressRange_v2(&mut start, &mut size, rows.address))?;
+        let span = (rows.height - 1).saturating_mul(rows.pitch).saturating_add(rows.width);
+        let inside = rows.address.wrapping_sub(start) as usize;
+        let fits = inside.checked_add(span).is_some_and(|end| end <= size);
+        if fits { Ok(()) } else { Err(Error::Driver("cuMemGetAddressRange", CUresult::CUDA_ERROR_INVALID_VALUE)) }
+    })
 }
 
 /// Gives a work to a graph, which frees it at its end.

@@ -137,6 +137,14 @@ STAND_INS = (
         late="its calls fail on the simulated driver",
     ),
     StandIn(
+        name="cuBLAS",
+        switch="CUARRAY_SIM_CUBLAS",
+        folder="libraries/cublas",
+        files=("libcublas.so.13", "libcublas.so.12"),
+        symbol="cublasCreate_v2",
+        late="its calls fail on the simulated driver",
+    ),
+    StandIn(
         name="MPI",
         switch="CUARRAY_SIM_MPI",
         folder="libraries/mpi",
