@@ -32,6 +32,8 @@ LIBRARIES = {
     "cuarray-cudnn": "cuarray_sim/libraries/cudnn/libcudnn.so.9",
     "cuarray-cublas-12": "cuarray_sim/libraries/cublas/libcublas.so.12",
     "cuarray-cublas-13": "cuarray_sim/libraries/cublas/libcublas.so.13",
+    "cuarray-cublaslt-12": "cuarray_sim/libraries/cublaslt/libcublasLt.so.12",
+    "cuarray-cublaslt-13": "cuarray_sim/libraries/cublaslt/libcublasLt.so.13",
     "cuarray-nccl": "cuarray_sim/libraries/nccl/libnccl.so.2",
     "cuarray-mpi": "cuarray_sim/libraries/mpi/libcuarray-mpi.so",
     "cuarray-nvml": "cuarray_sim/libraries/nvml/libnvidia-ml.so.1",

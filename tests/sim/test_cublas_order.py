@@ -23,6 +23,8 @@ from blas_probe import (
     second_stream,
 )
 
+from cuarray_sim.stand_ins import STAND_INS
+
 
 def gemm(blas: Blas, addresses: list[int], n: int, *, beta: float = 0.0, letter: str = "S") -> int:
     """Multiply square matrices of order n."""
@@ -244,3 +246,20 @@ def test_arguments_at_random_never_crash(blas: Blas, name: str) -> None:
     assert seen <= {SUCCESS, 3, INVALID_VALUE, EXECUTION_FAILED}
     assert INVALID_VALUE in seen
     cuarray_sim.clear_findings()
+
+
+@pytest.mark.parametrize("major", [12, 13])
+def test_cublas_lt_has_handles_and_versions(simulator: str, major: int, capfd: pytest.CaptureFixture[str]) -> None:
+    (stand_in,) = (each for each in STAND_INS if each.name == "cublasLt")
+    path = stand_in.path / f"libcublasLt.so.{major}"
+    if not path.is_file():
+        pytest.skip("the package was built without cublasLt")
+    library, handle = ctypes.CDLL(str(path)), ctypes.c_void_p()
+    with driver_probe.primary_context(0):
+        assert library.cublasLtCreate(ctypes.byref(handle)) == SUCCESS
+        library.cublasLtGetVersion.restype = ctypes.c_size_t
+        assert library.cublasLtGetVersion() // 10_000 == major
+        assert library.cublasLtMatmul(handle) == NOT_SUPPORTED
+        assert f"cublasLtMatmul is not supported: libcublasLt.so.{major}" in capfd.readouterr().err
+        assert library.cublasLtDestroy(handle) == SUCCESS
+        assert library.cublasLtDestroy(handle) == NOT_INITIALIZED

@@ -47,7 +47,8 @@ pub fn refuse(library: &str, function: &str, told: &AtomicBool) -> cublasStatus_
         let _ = writeln!(
             std::io::stderr(),
             "cuarray-sim: {function} is not supported: {library} is a stand-in with a part of cuBLAS. \
-             CUARRAY_SIM_CUBLAS=0 leaves the real library in place."
+             CUARRAY_SIM_{}=0 leaves the real library in place.",
+            if library.starts_with("libcublasLt") { "CUBLASLT" } else { "CUBLAS" }
         );
     }
     cublasStatus_t::NOT_SUPPORTED

@@ -25,6 +25,7 @@ mod layout;
 mod level1;
 mod level2;
 mod level3;
+pub mod lt;
 mod management;
 mod product;
 mod scalar;

@@ -10,7 +10,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The versions whose functions are exported: those of CUDA 12.9 and 13.
-fn version(major: c_int) -> [c_int; 3] {
+pub(crate) fn version(major: c_int) -> [c_int; 3] {
     if major == 12 { [12, 9, 3] } else { [13, 10, 0] }
 }
 

@@ -145,6 +145,14 @@ STAND_INS = (
         late="its calls fail on the simulated driver",
     ),
     StandIn(
+        name="cublasLt",
+        switch="CUARRAY_SIM_CUBLASLT",
+        folder="libraries/cublaslt",
+        files=("libcublasLt.so.13", "libcublasLt.so.12"),
+        symbol="cublasLtCreate",
+        late="its calls fail on the simulated driver",
+    ),
+    StandIn(
         name="MPI",
         switch="CUARRAY_SIM_MPI",
         folder="libraries/mpi",
