@@ -5,7 +5,7 @@ use crate::event::shared;
 use crate::graph_structure;
 use crate::happens_before::uploads;
 use crate::launch::work as launches;
-use crate::memory::allocations;
+use crate::memory::{allocations, unwaited_exports};
 use crate::memory_operations::work;
 use crate::objects::copy::Extent;
 use crate::objects::memory_operation::MemoryOperation;
@@ -42,6 +42,13 @@ pub(crate) fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&
         state.fail_context(context, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
         return Accesses::default();
     }
+    unwaited_exports::hint(state, &work);
+    let accesses = run(state, work, at, ticket);
+    unwaited_exports::has_run(state, at);
+    accesses
+}
+
+fn run(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) -> Accesses {
     match work {
         Work::Wait | Work::HostFunction(_) | Work::Await(_) | Work::Condition(_) => {}
         Work::Assign(values) => {

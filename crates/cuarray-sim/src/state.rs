@@ -13,6 +13,7 @@ use crate::objects::context::Context;
 use crate::objects::coredump::Coredump;
 use crate::objects::device::Device;
 use crate::objects::event::{Event, Published};
+use crate::objects::exported::Unwaited;
 use crate::objects::graph_data::{Condition, Exec, Graph, INVALID_VALUE, Node, Owner, UserObject};
 use crate::objects::green_context::{GreenContext, GreenContexts, Scope};
 use crate::objects::host_function::HostFunction;
@@ -116,6 +117,8 @@ pub(crate) struct State {
     pub crowded: Arc<AtomicBool>,
     /// The pending records of shared events, and whether the thread that serves them is running.
     pub published: Vec<Published>,
+    /// The exports that wait for pending work.
+    pub unwaited_exports: Vec<Unwaited>,
     pub service_thread: bool,
     /// The effects of work. The code that enqueues work knows them, and stands above its execution.
     pub execute: Execute,
@@ -171,6 +174,7 @@ impl State {
             progress_thread: false,
             crowded: Arc::default(),
             published: Vec::new(),
+            unwaited_exports: Vec::new(),
             service_thread: false,
             execute,
             time: 0,

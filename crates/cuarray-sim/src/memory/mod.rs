@@ -12,3 +12,4 @@ pub(crate) mod mappings;
 pub(crate) mod new_allocation;
 pub(crate) mod places;
 pub(crate) mod races;
+pub(crate) mod unwaited_exports;

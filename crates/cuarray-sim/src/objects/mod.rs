@@ -12,6 +12,7 @@ pub(crate) mod copy;
 pub(crate) mod coredump;
 pub(crate) mod device;
 pub(crate) mod event;
+pub(crate) mod exported;
 pub(crate) mod graph_data;
 pub(crate) mod green_context;
 pub(crate) mod heap;

@@ -111,6 +111,11 @@ impl Arena {
         Ok(offset)
     }
 
+    /// Notes for importers whether this process has not waited for its work on an exported allocation.
+    pub(crate) fn set_unwaited(&mut self, address: u64, unwaited: bool) {
+        self.file.set_unwaited(address - self.base, unwaited);
+    }
+
     /// This process's descriptor of the file.
     pub(crate) fn file(&self) -> i32 {
         self.file.descriptor()

@@ -22,6 +22,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name of a file of memory, which the system shows in `/proc`.
 pub(crate) const FILE_NAME: &std::ffi::CStr = c"cuarray simulated pages";
@@ -41,32 +42,44 @@ struct Entry {
     /// The allocation's number, unique in its process; 0 for an empty entry.
     id: u64,
     size: u64,
+    /// Whether work of the exporting process that may write the memory was pending at the export, and has not run.
+    unwaited: bool,
 }
 
 impl Entry {
-    const SIZE: u64 = 16;
-    const NONE: Entry = Entry { id: 0, size: 0 };
+    const SIZE: u64 = 32;
+    const NONE: Entry = Entry { id: 0, size: 0, unwaited: false };
 
     fn place(memory: u64, offset: u64) -> u64 {
         memory + offset / ALIGNMENT * Entry::SIZE
     }
 
     fn read(file: &File, memory: u64, offset: u64) -> io::Result<Entry> {
-        let mut words = [[0; 8]; 2];
+        let mut words = [[0; 8]; 3];
         file.read_exact_at(words.as_flattened_mut(), Entry::place(memory, offset))?;
-        let [id, size] = words.map(u64::from_ne_bytes);
-        Ok(Entry { id, size })
+        let [id, size, unwaited] = words.map(u64::from_ne_bytes);
+        Ok(Entry { id, size, unwaited: unwaited != 0 })
     }
 
     fn write(self, file: &File, memory: u64, offset: u64) -> io::Result<()> {
-        let words = [self.id, self.size].map(u64::to_ne_bytes);
+        let words = [self.id, self.size, u64::from(self.unwaited)].map(u64::to_ne_bytes);
         file.write_all_at(words.as_flattened(), Entry::place(memory, offset))
     }
 }
 
 /// Exports the allocation `id` at `offset` of a file, whose first `memory` bytes are memory.
 pub(crate) fn export(file: &File, memory: u64, offset: u64, id: u64, size: u64) -> io::Result<()> {
-    Entry { id, size }.write(file, memory, offset)
+    Entry { id, size, unwaited: false }.write(file, memory, offset)
+}
+
+/// Notes for importers whether the exporting process has not waited for its work on an exported allocation.
+pub(crate) fn set_unwaited(file: &File, memory: u64, offset: u64, unwaited: bool) {
+    // An entry that cannot be read or written only loses a hint.
+    if let Ok(entry) = Entry::read(file, memory, offset)
+        && entry.id != 0
+    {
+        let _ = Entry { unwaited, ..entry }.write(file, memory, offset);
+    }
 }
 
 /// Ends the export of an allocation. Returns whether another process has the memory open; [`is_open`] tells this
@@ -212,6 +225,8 @@ pub(crate) struct Imported {
     mapped: usize,
     file: File,
     memory: u64,
+    /// Whether the program was told that the exporter has not waited.
+    hinted: AtomicBool,
 }
 
 impl Imported {
@@ -269,6 +284,7 @@ impl Imported {
             mapped,
             file,
             memory,
+            hinted: AtomicBool::new(false),
         };
         if !alive() || !imported.is_live() {
             return Err(GONE);
@@ -315,8 +331,22 @@ impl Imported {
 
     /// Whether the exporter has not freed the memory.
     pub(crate) fn is_live(&self) -> bool {
-        let expected = Entry { id: self.handle.id, size: self.size };
-        Entry::read(&self.file, self.memory, self.handle.offset).is_ok_and(|entry| entry == expected)
+        self.entry().is_some()
+    }
+
+    /// The entry of the memory, while the exporter has not freed it.
+    fn entry(&self) -> Option<Entry> {
+        let entry = Entry::read(&self.file, self.memory, self.handle.offset).ok()?;
+        (entry.id == self.handle.id && entry.size == self.size).then_some(entry)
+    }
+
+    /// The exporting process, if it has not waited for its work on the memory; once.
+    pub(crate) fn newly_unwaited(&self) -> Option<u32> {
+        let unwaited = !self.hinted.load(Ordering::Relaxed) && self.entry().is_some_and(|entry| entry.unwaited);
+        unwaited.then(|| {
+            self.hinted.store(true, Ordering::Relaxed);
+            self.handle.exporter.process
+        })
     }
 }
 

@@ -72,6 +72,13 @@ impl SharedFile {
         Ok(())
     }
 
+    /// Notes for importers whether this process has not waited for its work on an exported allocation.
+    pub(crate) fn set_unwaited(&mut self, offset: u64, unwaited: bool) {
+        if self.exported.contains(&offset) {
+            ipc::set_unwaited(&self.file, self.length, offset, unwaited);
+        }
+    }
+
     /// Frees a range and returns its pages to the system.
     fn free(&mut self, offset: u64, size: u64) {
         let (start, end) = self.free.release(offset, size);

@@ -6,7 +6,7 @@
 
 use crate::driver::{Call, Guard};
 use crate::memory::device_memory::{allocate, free};
-use crate::memory::{new_allocation, races};
+use crate::memory::{new_allocation, races, unwaited_exports};
 use crate::objects::allocation::Kind;
 use crate::objects::pool;
 use crate::pages::host_pages::HostPages;
@@ -236,6 +236,7 @@ pub(crate) fn cuIpcGetMemHandle(
     let device = state.devices.get_mut(device).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)?;
     let offset = device.arena.export(address, id, size).map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let (exporter, device) = (Exporter::here(device.arena.file())?, device.physical);
+    unwaited_exports::exported(&mut state, address);
     p_handle.put(Handle { exporter, device, offset, id, pool: 0 }.to_bytes())
 }
 

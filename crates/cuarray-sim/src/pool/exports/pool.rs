@@ -9,7 +9,7 @@ use crate::capture;
 use crate::driver::Call;
 use crate::execution::{drain, submit};
 use crate::memory::exports::memory;
-use crate::memory::{graph_memory, new_allocation, places, races};
+use crate::memory::{graph_memory, new_allocation, places, races, unwaited_exports};
 use crate::objects::allocation::Kind;
 use crate::objects::pool::{Place, Pool};
 use crate::objects::work::Work;
@@ -343,6 +343,7 @@ pub(crate) fn cuMemPoolExportPointer(
     };
     let offset = offset.map_err(|_| CUresult::CUDA_ERROR_OUT_OF_MEMORY)?;
     let handle = Handle { exporter: Exporter::here(file)?, device, offset, id, pool: number_of(pool.0 as u64) };
+    unwaited_exports::exported(&mut state, address);
     let reserved = handle.to_bytes().reserved.map(|byte| byte as u8);
     share_data_out.put(CUmemPoolPtrExportData { reserved })
 }
