@@ -160,9 +160,11 @@ impl Block {
 
     /// The bits of up to 8 bytes of shared memory that were not written.
     pub(crate) fn unwritten_bits(&mut self, start: u64, size: u32) -> u64 {
-        let bytes = (0..u64::from(size)).filter(|byte| !self.is_written(start + byte, start + byte + 1));
-        let bytes: Vec<u64> = bytes.collect();
-        bytes.into_iter().fold(0, |bits, byte| bits | 0xff << (8 * byte))
+        if self.is_written(start, start + u64::from(size)) {
+            return 0;
+        }
+        let mut is_written = |byte: &u64| self.is_written(start + byte, start + byte + 1);
+        (0..u64::from(size)).filter(|byte| !is_written(byte)).fold(0, |bits, byte| bits | 0xff << (8 * byte))
     }
 
     /// Whether no byte of a range of shared memory was written.

@@ -351,6 +351,10 @@ impl Machine<'_> {
                         }
                     }
                 }
+                // An empty `Drain` costs more than the comparison of the access.
+                if found.is_empty() {
+                    continue;
+                }
                 for mut conflict in found.drain(..) {
                     conflict.mark.block = causality.block_of(conflict.mark.block);
                     let key = (conflict.mark.pc, conflict.mark.kind, conflict.why);
