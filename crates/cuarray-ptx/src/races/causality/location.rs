@@ -67,8 +67,8 @@ pub(super) struct Location {
     observers: Vec<Observer>,
     /// The last of a thread's observers.
     latest: FxHashMap<u64, usize>,
-    /// By default, what the thread of the last strong store has done before it.
-    before: Times,
+    /// By default, the last strong store with what its thread knew before it.
+    before: Option<(Actor, u32, Times)>,
     /// The last strong write, in global memory.
     pub written: Option<Written>,
     /// The phases, if the bytes are a barrier object.
@@ -89,8 +89,12 @@ fn mutual(clusters: &Clusters, one: (u32, Scope), other: (u32, Scope)) -> bool {
 }
 
 impl Location {
-    pub(super) fn new((offset, size): (u32, u32), shared: bool) -> Location {
-        Location { offset, size, shared, ..Location::default() }
+    /// Begins the records of other bytes, in the memory of those that it has.
+    pub(super) fn begin(&mut self, (offset, size): (u32, u32), shared: bool) {
+        let Location { mut marks, mut operations, mut reads, mut observers, mut latest, .. } = std::mem::take(self);
+        (marks.clear(), observers.clear());
+        (operations.clear(), reads.clear(), latest.clear());
+        *self = Location { offset, size, shared, marks, operations, reads, observers, latest, ..Location::default() };
     }
 
     pub(super) fn overlaps(&self, offset: u32, size: u32) -> bool {
@@ -174,7 +178,7 @@ impl Location {
 
     /// Ends what was released here: a write follows that later reads of these bytes do not synchronize with.
     pub(super) fn end_release(&mut self) {
-        (self.head, self.written, self.before) = (None, None, Times::default());
+        (self.head, self.written, self.before) = (None, None, None);
         self.released.clear();
     }
 
@@ -212,7 +216,7 @@ impl Location {
             self.note_observer(threads, actor, false);
         }
         if !strict && op.kind == Kind::Write {
-            self.before = threads.snapshot(warp, lane);
+            self.before = Some((actor, now, threads.of(warp, lane).view.clone()));
             threads.clock.tick();
         }
         let own = threads.of(warp, lane).own.clone();
@@ -226,7 +230,7 @@ impl Location {
         if op.kind != Kind::Atomic || linked.is_none() {
             self.released.clear();
             if op.kind == Kind::Atomic {
-                self.before = Times::default();
+                self.before = None;
             }
             self.first = self.last;
         }
@@ -306,8 +310,10 @@ impl Location {
         };
         let writer = head.actor.block;
         self.note_observer(threads, actor, true);
-        if !self.before.is_empty() {
-            threads.follow(warp, lane, &self.before);
+        if let Some((by, time, known)) = &self.before {
+            let mut before = known.clone();
+            before.raise_lanes(threads.height, (by.block, by.warp), 1 << by.lane, *time);
+            threads.follow(warp, lane, &before);
         }
         let observed = self.released.observe(block, clusters);
         let released = self.released.of_block(writer);

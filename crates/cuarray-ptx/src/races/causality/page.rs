@@ -21,17 +21,20 @@ pub(super) struct Page {
     /// In the order of their offsets.
     #[expect(clippy::vec_box, reason = "an insertion moves the others")]
     pub locations: Vec<Box<Location>>,
+    /// Locations of a block that has ended. The next block uses their memory.
+    #[expect(clippy::vec_box, reason = "they move between the lists")]
+    spare: Vec<Box<Location>>,
 }
 
 impl Page {
     pub(super) fn new() -> Page {
-        Page { shift: LARGEST, cells: Vec::new(), locations: Vec::new() }
+        Page { shift: LARGEST, cells: Vec::new(), locations: Vec::new(), spare: Vec::new() }
     }
 
     /// Drops the accesses. The next ones have the same sizes mostly, so the pieces stay as small.
     pub(super) fn clear(&mut self) {
         self.cells.clear();
-        self.locations.clear();
+        self.spare.append(&mut self.locations);
     }
 
     /// Drops the locations of a range of their list that have no records.
@@ -88,7 +91,9 @@ impl Page {
     pub(super) fn location(&mut self, (offset, size): (u32, u32), shared: bool) -> &mut Location {
         let place = self.locations.binary_search_by_key(&(offset, size), |one| (one.offset, one.size));
         let index = place.unwrap_or_else(|index| {
-            self.locations.insert(index, Box::new(Location::new((offset, size), shared)));
+            let mut location = self.spare.pop().unwrap_or_default();
+            location.begin((offset, size), shared);
+            self.locations.insert(index, location);
             index
         });
         &mut self.locations[index]

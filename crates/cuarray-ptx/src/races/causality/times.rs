@@ -5,6 +5,8 @@
 //! Nodes are shared between clocks, and have a digest of their times. So a join of equal parts costs nothing, whether or not they
 //! are one node.
 
+use std::cell::Cell;
+use std::num::NonZeroU128;
 use std::rc::Rc;
 
 /// The number of branches of a node.
@@ -19,16 +21,19 @@ pub(crate) fn thread(block: u32, warp: u32, lane: u32) -> u64 {
     u64::from(block) << 10 | u64::from(warp << 5 | lane)
 }
 
+#[derive(Clone)]
 struct Node {
     /// The time for all threads below.
     floor: u32,
     /// The latest time of any thread below.
     top: u32,
-    /// Names the times of all threads below. Two nodes with different times have one digest less often than a computer fails.
-    digest: u128,
+    /// Names the times of all threads below, once it was asked for. Two nodes with different times have one digest less often than a
+    /// computer fails.
+    digest: Cell<Option<NonZeroU128>>,
     below: Below,
 }
 
+#[derive(Clone)]
 enum Below {
     Nothing,
     Lanes([u32; BRANCHES]),
@@ -43,48 +48,79 @@ fn mix(digest: u128, number: u128) -> u128 {
     (digest.rotate_left(29) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
 }
 
-fn digest(floor: u32, below: &Below) -> u128 {
-    let start = mix(1, floor.into());
-    match below {
-        Below::Nothing => start,
-        Below::Lanes(lanes) => lanes
-            .chunks_exact(4)
-            .fold(start, |all, times| mix(all, times.iter().fold(0, |four, time| four << 32 | u128::from(*time)))),
-        Below::Nodes(nodes) => {
-            nodes.iter().fold(start, |all, node| mix(all, node.as_ref().map_or(0, |node| node.digest)))
+impl Node {
+    fn digest(&self) -> NonZeroU128 {
+        if let Some(known) = self.digest.get() {
+            return known;
         }
+        let start = mix(1, self.floor.into());
+        let digest = match &self.below {
+            Below::Nothing => start,
+            Below::Lanes(lanes) => lanes
+                .chunks_exact(4)
+                .fold(start, |all, times| mix(all, times.iter().fold(0, |four, time| four << 32 | u128::from(*time)))),
+            Below::Nodes(nodes) => {
+                nodes.iter().fold(start, |all, node| mix(all, node.as_ref().map_or(0, |node| node.digest().get())))
+            }
+        };
+        let digest = NonZeroU128::new(digest).unwrap_or(NonZeroU128::MAX);
+        self.digest.set(Some(digest));
+        digest
+    }
+
+    /// Sets the latest time, and drops the parts that the floor covers.
+    fn trim(&mut self) {
+        self.digest.set(None);
+        let mut top = self.floor;
+        match &mut self.below {
+            Below::Nothing => {}
+            Below::Lanes(lanes) => {
+                top = lanes.iter().copied().fold(top, u32::max);
+                if lanes.iter().all(|lane| *lane == top) {
+                    self.floor = top;
+                }
+            }
+            Below::Nodes(nodes) => {
+                for branch in nodes {
+                    match branch {
+                        Some(node) if node.top <= self.floor => *branch = None,
+                        Some(node) => top = top.max(node.top),
+                        None => {}
+                    }
+                }
+            }
+        }
+        self.top = top;
+        if top == self.floor {
+            self.below = Below::Nothing;
+        }
+    }
+
+    /// Raises the time for all threads below.
+    fn raise_floor(&mut self, floor: u32) {
+        if self.floor >= floor {
+            return;
+        }
+        self.floor = floor;
+        if let Below::Lanes(lanes) = &mut self.below {
+            lanes.iter_mut().for_each(|lane| *lane = (*lane).max(floor));
+        }
+        self.trim();
     }
 }
 
 /// Makes a node, and drops the parts that the floor covers.
 fn node(floor: u32, below: Below) -> Rc<Node> {
-    let (top, below) = match below {
-        Below::Nothing => (floor, below),
-        Below::Lanes(lanes) => match lanes.into_iter().fold(floor, u32::max) {
-            top if top == floor => (top, Below::Nothing),
-            top if lanes.iter().all(|lane| *lane == top) => return node(top, Below::Nothing),
-            top => (top, Below::Lanes(lanes)),
-        },
-        Below::Nodes(mut nodes) => {
-            let mut top = floor;
-            for branch in &mut nodes {
-                match branch {
-                    Some(node) if node.top <= floor => *branch = None,
-                    Some(node) => top = top.max(node.top),
-                    None => {}
-                }
-            }
-            if top == floor { (top, Below::Nothing) } else { (top, Below::Nodes(nodes)) }
-        }
-    };
-    Rc::new(Node { floor, top, digest: digest(floor, &below), below })
+    let mut node = Node { floor, top: floor, digest: Cell::new(None), below };
+    node.trim();
+    Rc::new(node)
 }
 
 fn join(one: &Rc<Node>, other: &Rc<Node>) -> Rc<Node> {
     if Rc::ptr_eq(one, other) || one.floor >= other.top {
         return one.clone();
     }
-    if other.floor >= one.top || one.digest == other.digest {
+    if other.floor >= one.top || one.digest() == other.digest() {
         return other.clone();
     }
     let floor = one.floor.max(other.floor);
@@ -99,7 +135,7 @@ fn join(one: &Rc<Node>, other: &Rc<Node>) -> Rc<Node> {
                     (None, other) => other.clone().filter(|other| other.top > floor),
                 };
                 let is = |branch: &Option<Rc<Node>>| match (branch, &*joined) {
-                    (Some(branch), Some(joined)) => branch.digest == joined.digest,
+                    (Some(branch), Some(joined)) => branch.digest() == joined.digest(),
                     (None, None) => true,
                     _ => false,
                 };
@@ -129,44 +165,47 @@ fn join(one: &Rc<Node>, other: &Rc<Node>) -> Rc<Node> {
 }
 
 fn raised_floor(old: &Rc<Node>, floor: u32) -> Rc<Node> {
-    if old.floor >= floor {
-        return old.clone();
+    let mut raised = old.clone();
+    if old.floor < floor {
+        Rc::make_mut(&mut raised).raise_floor(floor);
     }
-    match &old.below {
-        Below::Nothing => node(floor, Below::Nothing),
-        Below::Lanes(lanes) => node(floor, Below::Lanes(lanes.map(|lane| lane.max(floor)))),
-        Below::Nodes(nodes) => node(floor, Below::Nodes(nodes.clone())),
-    }
+    raised
 }
 
-/// Raises the lanes of a mask, if `target` is 0, or else a whole node of that level.
-fn raise(old: Option<&Rc<Node>>, level: u32, target: u32, (thread, mask): (u64, u32), time: u32) -> Rc<Node> {
-    let floor = old.map_or(0, |old| old.floor);
-    if floor >= time
-        && let Some(old) = old
-    {
-        return old.clone();
+/// Raises the lanes of a mask, if `target` is 0, or else a whole node of that level. Nodes that no other clock has change in place.
+fn raise(known: &mut Rc<Node>, level: u32, target: u32, (thread, mask): (u64, u32), time: u32) {
+    if known.floor >= time {
+        return;
     }
+    let known = Rc::make_mut(known);
     if level == target && (level > 0 || mask == u32::MAX) {
-        return old.map_or_else(|| node(time, Below::Nothing), |old| raised_floor(old, time));
+        return known.raise_floor(time);
     }
     if level == 0 {
-        let mut lanes = match old.map(|old| &old.below) {
-            Some(Below::Lanes(lanes)) => *lanes,
-            _ => [floor; BRANCHES],
+        let mut lanes = match known.below {
+            Below::Lanes(lanes) => lanes,
+            _ => [known.floor; BRANCHES],
         };
         for (lane, known) in lanes.iter_mut().enumerate() {
             *known = (*known).max(if mask >> lane & 1 == 1 { time } else { 0 });
         }
-        return node(floor, Below::Lanes(lanes));
+        known.below = Below::Lanes(lanes);
+        return known.trim();
     }
-    let mut nodes = match old.map(|old| &old.below) {
-        Some(Below::Nodes(nodes)) => nodes.clone(),
-        _ => NO_NODES,
-    };
-    let branch = &mut nodes[(thread >> (5 * level)) as usize % BRANCHES];
-    *branch = Some(raise(branch.as_ref(), level - 1, target, (thread, mask), time));
-    node(floor, Below::Nodes(nodes))
+    if !matches!(known.below, Below::Nodes(_)) {
+        known.below = Below::Nodes(NO_NODES);
+    }
+    if let Below::Nodes(nodes) = &mut known.below {
+        let branch = nodes[(thread >> (5 * level)) as usize % BRANCHES].get_or_insert_with(nothing);
+        raise(branch, level - 1, target, (thread, mask), time);
+        known.top = known.top.max(branch.top);
+        known.digest.set(None);
+    }
+}
+
+/// A node without knowledge.
+fn nothing() -> Rc<Node> {
+    node(0, Below::Nothing)
 }
 
 /// The number of levels above the lanes that hold the threads of a number of blocks.
@@ -200,7 +239,7 @@ fn join_trees(one: &mut Option<Rc<Node>>, other: &Option<Rc<Node>>) {
 /// Whether both have the same times, in nodes of the same form.
 fn is_tree(one: &Option<Rc<Node>>, other: &Option<Rc<Node>>) -> bool {
     match (one, other) {
-        (Some(one), Some(other)) => one.digest == other.digest,
+        (Some(one), Some(other)) => one.digest() == other.digest(),
         (None, None) => true,
         _ => false,
     }
@@ -268,12 +307,12 @@ impl Times {
 
     /// Raises the times of lanes of a warp.
     pub(crate) fn raise_lanes(&mut self, height: u32, (block, warp): (u32, u32), lanes: u32, time: u32) {
-        self.all = Some(raise(self.all.as_ref(), height, 0, (thread(block, warp, 0), lanes), time));
+        raise(self.all.get_or_insert_with(nothing), height, 0, (thread(block, warp, 0), lanes), time);
     }
 
     /// Raises the times of all threads of a block.
     pub(crate) fn raise_block(&mut self, height: u32, block: u32, time: u32) {
-        self.all = Some(raise(self.all.as_ref(), height, BLOCK, (thread(block, 0, 0), 0), time));
+        raise(self.all.get_or_insert_with(nothing), height, BLOCK, (thread(block, 0, 0), 0), time);
     }
 
     /// The lanes of a mask of a warp whose accesses at `time` are not known.
