@@ -21,6 +21,9 @@ use crate::races::{Access, Race};
 /// The bytes that the search compares at once: a page of its memory.
 const STEP: u64 = 256;
 
+/// The least number of lanes that are compared as a row.
+const SHORTEST_ROW: u32 = 8;
+
 /// A plain write of a barrier object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Write {
@@ -304,6 +307,21 @@ impl Machine<'_> {
         }
     }
 
+    /// The lanes from one on, of a mask, whose accesses follow each other in one page of the search. `address` is that of the first one there.
+    fn row_of(&self, first: u32, mask: u32, (address, size): (u64, u32)) -> u32 {
+        if !address.is_multiple_of(size.into()) {
+            return 1 << first;
+        }
+        let most = ((STEP - address % STEP) / u64::from(size)).min(32 - u64::from(first)) as u32;
+        let start = self.addresses[first as usize];
+        let follows = |count: &u32| {
+            let lane = first + count;
+            mask >> lane & 1 == 1 && self.addresses[lane as usize] == start.wrapping_add(u64::from(count * size))
+        };
+        let count = 1 + (1..most).take_while(follows).count();
+        (u32::MAX >> (32 - count)) << first
+    }
+
     fn access_causally(&mut self, mode: u32, (size, at): (u32, u32), what: What<'_>) {
         self.with_causality(|machine, causality, threads| {
             let (block, warp) = (machine.block.number as u32, machine.warp.number);
@@ -316,9 +334,13 @@ impl Machine<'_> {
                 _ if landed => causality.agent(block),
                 _ => block,
             };
+            let may_be_row = by == block && !by_copy && !read_only && size.is_power_of_two();
             // The lanes of a group have one view.
             let (mut group, mut known) = ((0, false), Times::default());
-            for lane in (0..32_u32).filter(|lane| mask >> lane & 1 == 1) {
+            let (mut rest, mut no_row) = (mask, 0);
+            while rest != 0 {
+                let lane = rest.trailing_zeros();
+                rest &= rest - 1;
                 let Some(address) = machine.flat(mode, lane as usize, at) else { continue };
                 let actor = Actor { block, warp, lane };
                 let value = match what {
@@ -332,6 +354,22 @@ impl Machine<'_> {
                 }
                 let mark =
                     Mark { block: by, pc, stamp, lanes: 1 << lane, value, warp: warp as u8, kind, by_copy, read_only };
+                // Shared memory is small, and mostly read in another order than written.
+                if let What::Weak(_, values) = what
+                    && may_be_row
+                    && !group.1
+                    && no_row >> lane & 1 == 0
+                {
+                    let lanes = machine.row_of(lane, group.0 & (rest | 1 << lane), (address, size));
+                    let row = Mark { lanes, value: 0, ..mark };
+                    if lanes.count_ones() >= SHORTEST_ROW
+                        && causality.memory.weak_row(threads, &known, (actor, row), (address, size), values)
+                    {
+                        rest &= !lanes;
+                        continue;
+                    }
+                    no_row |= lanes;
+                }
                 match what {
                     What::Strong(op) => {
                         // The operation may change the groups.

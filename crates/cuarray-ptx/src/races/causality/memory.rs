@@ -95,6 +95,42 @@ impl Memory {
         }
     }
 
+    /// Compares and records plain accesses of lanes to consecutive pieces of a page, each of `size` bytes. `mark` has the lanes, and
+    /// `view` is what they all know. Returns `false`, and records nothing, if the lanes must be compared one by one.
+    pub(crate) fn weak_row(
+        &mut self,
+        threads: &Threads,
+        view: &Times,
+        (actor, mark): (Actor, Mark),
+        (address, size): (u64, u32),
+        values: &[u32; 32],
+    ) -> bool {
+        let index = self.index(address / PAGE);
+        let page = &mut self.pages[index];
+        let offset = (address % PAGE) as u32;
+        if !page.overlapped(offset, size * mark.lanes.count_ones()).is_empty() {
+            return false;
+        }
+        let Some(row) = page.row((offset, size), mark.lanes) else { return false };
+        // A lane of the same warp has accessed its own piece only.
+        let is_ordered = |other: &Mark| {
+            let place = (other.block, u32::from(other.warp));
+            place == (actor.block, actor.warp) || view.unknown(threads.height, place, other.lanes, other.stamp) == 0
+        };
+        if !row.cell.iter().filter(|other| mark.kind.conflicts(other.kind)).all(is_ordered) {
+            return false;
+        }
+        match mark.kind {
+            Kind::Read => keep_read(&mut row.cell, threads, view, actor, mark),
+            _ => {
+                row.cell.clear();
+                row.cell.push(mark);
+                row.values = *values;
+            }
+        }
+        true
+    }
+
     /// Compares and records a plain access of at most one page. `view` is what its thread knows.
     #[inline(always)]
     pub(crate) fn weak(
@@ -109,6 +145,7 @@ impl Memory {
         let index = self.index(address / PAGE);
         let page = &mut self.pages[index];
         let offset = (address % PAGE) as u32;
+        page.split(offset, size);
         page.fit(offset, size);
         let pieces = page.cells_of(offset, size);
         for cell in &mut page.cells[pieces] {
@@ -141,7 +178,6 @@ impl Memory {
         page.accesses((address % PAGE) as u32, 1)
             .filter(|mark| mark.kind != Kind::Read)
             .max_by_key(|mark| mark.stamp)
-            .copied()
     }
 
     /// Finds the writes to bytes of at most one page, whether or not they are ordered before a read that need not see them.
@@ -150,7 +186,7 @@ impl Memory {
         let offset = (address % PAGE) as u32;
         let writes = page.accesses(offset, size).filter(|mark| mark.kind != Kind::Read);
         found.extend(writes.map(|mark| Conflict {
-            mark: *mark,
+            mark,
             lane: mark.lanes.trailing_zeros(),
             why: Some(Why::Texture),
         }));
@@ -171,6 +207,7 @@ impl Memory {
         let page = &mut pages[index];
         let offset = (address % PAGE) as u32;
         let before = found.len();
+        page.split(offset, size);
         for cell in &page.cells[page.cells_of(offset, size)] {
             for other in cell.iter().filter(|other| mark.kind != Kind::Read || other.kind != Kind::Read) {
                 let unknown = other.unknown(view, threads.height, actor);
@@ -278,6 +315,11 @@ fn read(cell: &mut Cell, threads: &Threads, view: &Times, actor: Actor, mark: Ma
             found.extend(other.meets_read_only(&mark));
         }
     }
+    keep_read(cell, threads, view, actor, mark);
+}
+
+/// Records a read.
+fn keep_read(cell: &mut Cell, threads: &Threads, view: &Times, actor: Actor, mark: Mark) {
     for kept in cell.iter_mut().rev().take(4) {
         if kept.kind == Kind::Read && kept.block == mark.block && kept.warp == mark.warp {
             if kept.stamp == mark.stamp && kept.pc == mark.pc {

@@ -2,6 +2,7 @@
 
 use super::location::Location;
 use super::mark::Mark;
+use crate::races::cell::Kind;
 use smallvec::SmallVec;
 
 /// The size of a page in bytes.
@@ -14,10 +15,36 @@ const WIDEST: u32 = 16;
 /// The plain accesses to a piece of a page: mostly a write, or a write and a read.
 pub(super) type Cell = SmallVec<[Mark; 2]>;
 
+/// The plain accesses of lanes to consecutive pieces: each lane of a mask to the piece behind that of the lane before. All these accesses
+/// have the row's lanes, and each is ordered behind those that it conflicts with. A row takes a tenth of the memory of its cells.
+pub(super) struct Row {
+    offset: u32,
+    /// The size of a piece.
+    size: u32,
+    lanes: u32,
+    pub cell: Cell,
+    /// By lane, the digests of the values that the only write has written.
+    pub values: [u32; 32],
+}
+
+impl Row {
+    fn overlaps(&self, offset: u32, size: u32) -> bool {
+        self.offset < offset + size && offset < self.offset + self.size * self.lanes.count_ones()
+    }
+
+    /// The lanes with the offsets of their pieces.
+    fn pieces(&self) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let (first, offset, size) = (self.lanes.trailing_zeros(), self.offset, self.size);
+        (0..self.lanes.count_ones()).map(move |index| (first + index, offset + index * size))
+    }
+}
+
 /// A page in pieces of `1 << shift` bytes.
 pub(super) struct Page {
     shift: u32,
     pub cells: Vec<Cell>,
+    /// They do not overlap each other, and the cells below them are empty.
+    rows: Vec<Row>,
     /// In the order of their offsets.
     #[expect(clippy::vec_box, reason = "an insertion moves the others")]
     pub locations: Vec<Box<Location>>,
@@ -28,12 +55,13 @@ pub(super) struct Page {
 
 impl Page {
     pub(super) fn new() -> Page {
-        Page { shift: LARGEST, cells: Vec::new(), locations: Vec::new(), spare: Vec::new() }
+        Page { shift: LARGEST, cells: Vec::new(), rows: Vec::new(), locations: Vec::new(), spare: Vec::new() }
     }
 
     /// Drops the accesses. The next ones have the same sizes mostly, so the pieces stay as small.
     pub(super) fn clear(&mut self) {
         self.cells.clear();
+        self.rows.clear();
         self.spare.append(&mut self.locations);
     }
 
@@ -48,9 +76,39 @@ impl Page {
 
     /// Drops the accesses to pieces and locations whose offsets are `inside` a range.
     pub(super) fn forget(&mut self, inside: impl Fn(u64) -> bool) {
+        self.split(0, PAGE as u32);
         let cells = self.cells.iter_mut().enumerate().filter(|(index, _)| inside((*index as u64) << self.shift));
         cells.for_each(|(_, cell)| cell.clear());
         self.locations.retain(|location| !inside(location.offset.into()));
+    }
+
+    /// The row with exactly these pieces, which may be new; `None` if there is another access to one of them.
+    pub(super) fn row(&mut self, (offset, size): (u32, u32), lanes: u32) -> Option<&mut Row> {
+        let is_same = |row: &Row| (row.offset, row.size, row.lanes) == (offset, size, lanes);
+        if let Some(index) = self.rows.iter().position(is_same) {
+            return Some(&mut self.rows[index]);
+        }
+        let all = size * lanes.count_ones();
+        let is_vacant = self.cells[self.cells_of(offset, all)].iter().all(Cell::is_empty);
+        if !is_vacant || self.rows.iter().any(|row| row.overlaps(offset, all)) {
+            return None;
+        }
+        self.rows.push(Row { offset, size, lanes, cell: Cell::new(), values: [0; 32] });
+        self.rows.last_mut()
+    }
+
+    /// Makes cells of the rows that overlap an access.
+    pub(super) fn split(&mut self, offset: u32, size: u32) {
+        while let Some(index) = self.rows.iter().position(|row| row.overlaps(offset, size)) {
+            let row = self.rows.swap_remove(index);
+            for (lane, offset) in row.pieces() {
+                self.fit(offset, row.size);
+                let value = |mark: &Mark| if mark.kind == Kind::Read { 0 } else { row.values[lane as usize] };
+                let marks = row.cell.iter().map(|mark| Mark { lanes: 1 << lane, value: value(mark), ..*mark });
+                let pieces = self.cells_of(offset, row.size);
+                self.cells[pieces].iter_mut().for_each(|cell| cell.extend(marks.clone()));
+            }
+        }
     }
 
     /// Splits the cells until an access covers whole ones.
@@ -100,10 +158,15 @@ impl Page {
     }
 
     /// The recorded accesses to a range, plain and strong.
-    pub(super) fn accesses(&self, offset: u32, size: u32) -> impl Iterator<Item = &Mark> {
-        let plain = self.cells[self.cells_of(offset, size)].iter().flatten();
+    pub(super) fn accesses(&self, offset: u32, size: u32) -> impl Iterator<Item = Mark> {
+        let plain = self.cells[self.cells_of(offset, size)].iter().flatten().copied();
+        let rows = self.rows.iter().flat_map(move |row| {
+            let inside = row.pieces().filter(move |(_, at)| *at < offset + size && offset < at + row.size);
+            let lanes = inside.fold(0, |lanes, (lane, _)| lanes | 1 << lane);
+            row.cell.iter().filter(move |_| lanes != 0).map(move |mark| Mark { lanes, ..*mark })
+        });
         let locations = self.locations[self.overlapped(offset, size)].iter();
         let locations = locations.filter(move |location| location.overlaps(offset, size));
-        plain.chain(locations.flat_map(|location| location.accesses()))
+        plain.chain(rows).chain(locations.flat_map(|location| location.accesses()).copied())
     }
 }

@@ -48,7 +48,7 @@ impl Memory {
         let shared = is_shared(address);
         let view = &threads.of(actor.warp, actor.lane).known_of(shared);
         let fenced = if shared { self.fenced.shared.of_shared() } else { self.fenced.global.clone() };
-        let mut check = |mark: &Mark| {
+        let mut check = |mark: Mark| {
             if mark.kind == Kind::Read || mark.by_copy || found.iter().any(|one| one.mark.pc == mark.pc) {
                 return;
             }
@@ -57,7 +57,7 @@ impl Memory {
             let ordered = mark.lanes & !mark.unknown(view, threads.height, actor);
             let unfenced = fenced.unknown(threads.height, place, ordered, mark.stamp);
             if unfenced != 0 {
-                found.push(Conflict { mark: *mark, lane: unfenced.trailing_zeros(), why: Some(Why::NoProxyFence) });
+                found.push(Conflict { mark, lane: unfenced.trailing_zeros(), why: Some(Why::NoProxyFence) });
             }
         };
         for number in address / PAGE..=(address + size - 1) / PAGE {
