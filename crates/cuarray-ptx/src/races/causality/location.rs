@@ -92,8 +92,11 @@ impl Location {
     /// Begins the records of other bytes, in the memory of those that it has.
     pub(super) fn begin(&mut self, (offset, size): (u32, u32), shared: bool) {
         let Location { mut marks, mut operations, mut reads, mut observers, mut latest, .. } = std::mem::take(self);
-        (marks.clear(), observers.clear());
-        (operations.clear(), reads.clear(), latest.clear());
+        marks.clear();
+        observers.clear();
+        operations.clear();
+        reads.clear();
+        latest.clear();
         *self = Location { offset, size, shared, marks, operations, reads, observers, latest, ..Location::default() };
     }
 

@@ -175,9 +175,7 @@ impl Memory {
     /// The last recorded write of a byte.
     pub(crate) fn last_write(&self, address: u64) -> Option<Mark> {
         let page = self.known_page(address / PAGE)?;
-        page.accesses((address % PAGE) as u32, 1)
-            .filter(|mark| mark.kind != Kind::Read)
-            .max_by_key(|mark| mark.stamp)
+        page.accesses((address % PAGE) as u32, 1).filter(|mark| mark.kind != Kind::Read).max_by_key(|mark| mark.stamp)
     }
 
     /// Finds the writes to bytes of at most one page, whether or not they are ordered before a read that need not see them.
@@ -185,11 +183,7 @@ impl Memory {
         let Some(page) = self.numbers.get(&(address / PAGE)).and_then(|index| self.pages.get(*index)) else { return };
         let offset = (address % PAGE) as u32;
         let writes = page.accesses(offset, size).filter(|mark| mark.kind != Kind::Read);
-        found.extend(writes.map(|mark| Conflict {
-            mark,
-            lane: mark.lanes.trailing_zeros(),
-            why: Some(Why::Texture),
-        }));
+        found.extend(writes.map(|mark| Conflict { mark, lane: mark.lanes.trailing_zeros(), why: Some(Why::Texture) }));
     }
 
     /// Compares, executes and records a strong operation. `view` is what its thread knows.

@@ -47,6 +47,7 @@ mod page;
 pub(crate) mod phases;
 pub(crate) mod proxies;
 mod records;
+mod row;
 mod stale;
 pub(crate) mod threads;
 pub(crate) mod times;

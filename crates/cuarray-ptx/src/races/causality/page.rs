@@ -2,7 +2,7 @@
 
 use super::location::Location;
 use super::mark::Mark;
-use crate::races::cell::Kind;
+use super::row::Row;
 use smallvec::SmallVec;
 
 /// The size of a page in bytes.
@@ -14,30 +14,6 @@ const WIDEST: u32 = 16;
 
 /// The plain accesses to a piece of a page: mostly a write, or a write and a read.
 pub(super) type Cell = SmallVec<[Mark; 2]>;
-
-/// The plain accesses of lanes to consecutive pieces: each lane of a mask to the piece behind that of the lane before. All these accesses
-/// have the row's lanes, and each is ordered behind those that it conflicts with. A row takes a tenth of the memory of its cells.
-pub(super) struct Row {
-    offset: u32,
-    /// The size of a piece.
-    size: u32,
-    lanes: u32,
-    pub cell: Cell,
-    /// By lane, the digests of the values that the only write has written.
-    pub values: [u32; 32],
-}
-
-impl Row {
-    fn overlaps(&self, offset: u32, size: u32) -> bool {
-        self.offset < offset + size && offset < self.offset + self.size * self.lanes.count_ones()
-    }
-
-    /// The lanes with the offsets of their pieces.
-    fn pieces(&self) -> impl Iterator<Item = (u32, u32)> + use<> {
-        let (first, offset, size) = (self.lanes.trailing_zeros(), self.offset, self.size);
-        (0..self.lanes.count_ones()).map(move |index| (first + index, offset + index * size))
-    }
-}
 
 /// A page in pieces of `1 << shift` bytes.
 pub(super) struct Page {
@@ -84,8 +60,7 @@ impl Page {
 
     /// The row with exactly these pieces, which may be new; `None` if there is another access to one of them.
     pub(super) fn row(&mut self, (offset, size): (u32, u32), lanes: u32) -> Option<&mut Row> {
-        let is_same = |row: &Row| (row.offset, row.size, row.lanes) == (offset, size, lanes);
-        if let Some(index) = self.rows.iter().position(is_same) {
+        if let Some(index) = self.rows.iter().position(|row| row.has((offset, size), lanes)) {
             return Some(&mut self.rows[index]);
         }
         let all = size * lanes.count_ones();
@@ -93,7 +68,7 @@ impl Page {
         if !is_vacant || self.rows.iter().any(|row| row.overlaps(offset, all)) {
             return None;
         }
-        self.rows.push(Row { offset, size, lanes, cell: Cell::new(), values: [0; 32] });
+        self.rows.push(Row::new((offset, size), lanes));
         self.rows.last_mut()
     }
 
@@ -103,10 +78,8 @@ impl Page {
             let row = self.rows.swap_remove(index);
             for (lane, offset) in row.pieces() {
                 self.fit(offset, row.size);
-                let value = |mark: &Mark| if mark.kind == Kind::Read { 0 } else { row.values[lane as usize] };
-                let marks = row.cell.iter().map(|mark| Mark { lanes: 1 << lane, value: value(mark), ..*mark });
                 let pieces = self.cells_of(offset, row.size);
-                self.cells[pieces].iter_mut().for_each(|cell| cell.extend(marks.clone()));
+                self.cells[pieces].iter_mut().for_each(|cell| cell.extend(row.of_lane(lane)));
             }
         }
     }
@@ -160,11 +133,7 @@ impl Page {
     /// The recorded accesses to a range, plain and strong.
     pub(super) fn accesses(&self, offset: u32, size: u32) -> impl Iterator<Item = Mark> {
         let plain = self.cells[self.cells_of(offset, size)].iter().flatten().copied();
-        let rows = self.rows.iter().flat_map(move |row| {
-            let inside = row.pieces().filter(move |(_, at)| *at < offset + size && offset < at + row.size);
-            let lanes = inside.fold(0, |lanes, (lane, _)| lanes | 1 << lane);
-            row.cell.iter().filter(move |_| lanes != 0).map(move |mark| Mark { lanes, ..*mark })
-        });
+        let rows = self.rows.iter().flat_map(move |row| row.accesses(offset, size));
         let locations = self.locations[self.overlapped(offset, size)].iter();
         let locations = locations.filter(move |location| location.overlaps(offset, size));
         plain.chain(rows).chain(locations.flat_map(|location| location.accesses()).copied())
