@@ -44,6 +44,15 @@ def lenient_order(execution: Execution, base: Relation) -> Relation:
         for read in bits(seen[index]):
             row |= order[read]
         found.append(row & structure.overlap[index])
+    # A plain read before a strong store precedes the writes of a thread that has read the store: its value was used.
+    flags = [0] * len(events)
+    for store in structure.writes:
+        if events[store].step.operation.kind == "store" and events[store].strong:
+            flags[store] = structure.mask(read for read in readers if execution.observed[store] >> read & 1)
+    handed = closure(union(order, structure.po, flags))
+    for read in structure.reads:
+        if not events[read].strong:
+            found[read] |= handed[read] & structure.write_mask & structure.overlap[read]
     return found
 
 
