@@ -321,6 +321,45 @@ macro_rules! __entry_points {
                     Complex32: cublasCtrttp;
                     Complex64: cublasZtrttp;
                 }
+                batched::gemm(transa: cublasOperation_t, transb: cublasOperation_t, m: N, n: N, k: N, alpha: *const T, aarray: *const *const T, lda: N, barray: *const *const T, ldb: N, beta: *const T, carray: *const *mut T, ldc: N, batch_count: N) {
+                    f32: cublasSgemmBatched cublasSgemmBatched_64;
+                    f64: cublasDgemmBatched cublasDgemmBatched_64;
+                    Complex32: cublasCgemmBatched cublasCgemmBatched_64;
+                    Complex64: cublasZgemmBatched cublasZgemmBatched_64;
+                }
+                batched::gemm(transa: cublasOperation_t, transb: cublasOperation_t, m: N, n: N, k: N, alpha: *const T, aarray: *const *const T, lda: N, barray: *const *const T, ldb: N, beta: *const T, carray: *const *mut T, ldc: N, batch_count: N) {
+                    Complex32: cublasCgemm3mBatched cublasCgemm3mBatched_64;
+                }
+                batched::trsm(side: cublasSideMode_t, uplo: cublasFillMode_t, trans: cublasOperation_t, diag: cublasDiagType_t, m: N, n: N, alpha: *const T, a: *const *const T, lda: N, b: *const *mut T, ldb: N, batch_count: N) {
+                    f32: cublasStrsmBatched cublasStrsmBatched_64;
+                    f64: cublasDtrsmBatched cublasDtrsmBatched_64;
+                    Complex32: cublasCtrsmBatched cublasCtrsmBatched_64;
+                    Complex64: cublasZtrsmBatched cublasZtrsmBatched_64;
+                }
+                factors::getrf(n: N, a: *const *mut T, lda: N, p: *mut c_int, info: *mut c_int, batch_size: N) {
+                    f32: cublasSgetrfBatched;
+                    f64: cublasDgetrfBatched;
+                    Complex32: cublasCgetrfBatched;
+                    Complex64: cublasZgetrfBatched;
+                }
+                factors::getri(n: N, a: *const *const T, lda: N, p: *const c_int, c: *const *mut T, ldc: N, info: *mut c_int, batch_size: N) {
+                    f32: cublasSgetriBatched;
+                    f64: cublasDgetriBatched;
+                    Complex32: cublasCgetriBatched;
+                    Complex64: cublasZgetriBatched;
+                }
+                factors::getrs(trans: cublasOperation_t, n: N, nrhs: N, aarray: *const *const T, lda: N, dev_ipiv: *const c_int, barray: *const *mut T, ldb: N, info: *mut c_int, batch_size: N) {
+                    f32: cublasSgetrsBatched;
+                    f64: cublasDgetrsBatched;
+                    Complex32: cublasCgetrsBatched;
+                    Complex64: cublasZgetrsBatched;
+                }
+                factors::matinv(n: N, a: *const *const T, lda: N, ainv: *const *mut T, lda_inv: N, info: *mut c_int, batch_size: N) {
+                    f32: cublasSmatinvBatched;
+                    f64: cublasDmatinvBatched;
+                    Complex32: cublasCmatinvBatched;
+                    Complex64: cublasZmatinvBatched;
+                }
             }
             handle {
                 gemm::hgemm(transa: cublasOperation_t, transb: cublasOperation_t, m: N, n: N, k: N, alpha: *const f16, a: *const f16, lda: N, b: *const f16, ldb: N, beta: *const f16, c: *mut f16, ldc: N) { cublasHgemm cublasHgemm_64 }
@@ -340,6 +379,8 @@ macro_rules! __entry_points {
                 management::get_sm_count_target(sm_count_target: *mut c_int) { cublasGetSmCountTarget }
                 management::set_emulation_strategy(emulation_strategy: cublasEmulation_t) { cublasSetEmulationStrategy }
                 management::get_emulation_strategy(emulation_strategy: *mut cublasEmulation_t) { cublasGetEmulationStrategy }
+                batched::hgemm(transa: cublasOperation_t, transb: cublasOperation_t, m: N, n: N, k: N, alpha: *const f16, aarray: *const *const f16, lda: N, barray: *const *const f16, ldb: N, beta: *const f16, carray: *const *mut f16, ldc: N, batch_count: N) { cublasHgemmBatched cublasHgemmBatched_64 }
+                batched::gemm_ex(transa: cublasOperation_t, transb: cublasOperation_t, m: N, n: N, k: N, alpha: *const c_void, aarray: *const *const c_void, atype: cudaDataType, lda: N, barray: *const *const c_void, btype: cudaDataType, ldb: N, beta: *const c_void, carray: *const *mut c_void, ctype: cudaDataType, ldc: N, batch_count: N, compute_type: cublasComputeType_t, algo: cublasGemmAlgo_t) { cublasGemmBatchedEx cublasGemmBatchedEx_64 }
             }
             handle_13 {
                 management::set_emulation_special(mask: cublasEmulation_t) { cublasSetEmulationSpecialValuesSupport }
@@ -378,32 +419,27 @@ macro_rules! __entry_points {
             }
             refused {
                 cublasAlloc cublasAsumEx cublasAsumEx_64 cublasAxpyEx cublasAxpyEx_64 cublasCaxpy cublasCcopy cublasCdotc cublasCdotu cublasCgbmv
-                cublasCgelsBatched cublasCgemm cublasCgemm3mBatched cublasCgemm3mBatched_64 cublasCgemmBatched cublasCgemmBatched_64 cublasCgemv
-                cublasCgemvBatched cublasCgemvBatched_64 cublasCgemvStridedBatched cublasCgemvStridedBatched_64 cublasCgeqrfBatched cublasCgerc
-                cublasCgeru cublasCgetrfBatched cublasCgetriBatched cublasCgetrsBatched cublasChbmv cublasChemm cublasChemv cublasCher cublasCher2
+                cublasCgelsBatched cublasCgemm cublasCgemv cublasCgemvBatched cublasCgemvBatched_64 cublasCgemvStridedBatched
+                cublasCgemvStridedBatched_64 cublasCgeqrfBatched cublasCgerc cublasCgeru cublasChbmv cublasChemm cublasChemv cublasCher cublasCher2
                 cublasCher2k cublasCherk cublasCherk3mEx cublasCherk3mEx_64 cublasCherkEx cublasCherkEx_64 cublasChpmv cublasChpr cublasChpr2
-                cublasCmatinvBatched cublasCopyEx cublasCopyEx_64 cublasCrot cublasCrotg cublasCscal cublasCsrot cublasCsscal cublasCswap cublasCsymm
-                cublasCsyr2k cublasCsyrk cublasCsyrk3mEx cublasCsyrk3mEx_64 cublasCsyrkEx cublasCsyrkEx_64 cublasCtbmv cublasCtbsv cublasCtpmv
-                cublasCtpsv cublasCtrmm cublasCtrmv cublasCtrsm cublasCtrsmBatched cublasCtrsmBatched_64 cublasCtrsv cublasDasum cublasDaxpy
-                cublasDcopy cublasDdot cublasDgbmv cublasDgelsBatched cublasDgemm cublasDgemmBatched cublasDgemmBatched_64 cublasDgemmGroupedBatched
-                cublasDgemmGroupedBatched_64 cublasDgemv cublasDgemvBatched cublasDgemvBatched_64 cublasDgemvStridedBatched
-                cublasDgemvStridedBatched_64 cublasDgeqrfBatched cublasDger cublasDgetrfBatched cublasDgetriBatched cublasDgetrsBatched
-                cublasDmatinvBatched cublasDnrm2 cublasDotEx cublasDotEx_64 cublasDotcEx cublasDotcEx_64 cublasDrot cublasDrotg cublasDrotm
-                cublasDrotmg cublasDrotmg_v2 cublasDsbmv cublasDscal cublasDspmv cublasDspr cublasDspr2 cublasDswap cublasDsymm cublasDsymv cublasDsyr
-                cublasDsyr2 cublasDsyr2k cublasDsyrk cublasDtbmv cublasDtbsv cublasDtpmv cublasDtpsv cublasDtrmm cublasDtrmv cublasDtrsm
-                cublasDtrsmBatched cublasDtrsmBatched_64 cublasDtrsv cublasDzasum cublasDznrm2 cublasFree cublasGemmBatchedEx cublasGemmBatchedEx_64
+                cublasCopyEx cublasCopyEx_64 cublasCrot cublasCrotg cublasCscal cublasCsrot cublasCsscal cublasCswap cublasCsymm cublasCsyr2k
+                cublasCsyrk cublasCsyrk3mEx cublasCsyrk3mEx_64 cublasCsyrkEx cublasCsyrkEx_64 cublasCtbmv cublasCtbsv cublasCtpmv cublasCtpsv
+                cublasCtrmm cublasCtrmv cublasCtrsm cublasCtrsv cublasDasum cublasDaxpy cublasDcopy cublasDdot cublasDgbmv cublasDgelsBatched
+                cublasDgemm cublasDgemmGroupedBatched cublasDgemmGroupedBatched_64 cublasDgemv cublasDgemvBatched cublasDgemvBatched_64
+                cublasDgemvStridedBatched cublasDgemvStridedBatched_64 cublasDgeqrfBatched cublasDger cublasDnrm2 cublasDotEx cublasDotEx_64
+                cublasDotcEx cublasDotcEx_64 cublasDrot cublasDrotg cublasDrotm cublasDrotmg cublasDrotmg_v2 cublasDsbmv cublasDscal cublasDspmv
+                cublasDspr cublasDspr2 cublasDswap cublasDsymm cublasDsymv cublasDsyr cublasDsyr2 cublasDsyr2k cublasDsyrk cublasDtbmv cublasDtbsv
+                cublasDtpmv cublasDtpsv cublasDtrmm cublasDtrmv cublasDtrsm cublasDtrsv cublasDzasum cublasDznrm2 cublasFree
                 cublasGemmGroupedBatchedEx cublasGemmGroupedBatchedEx_64 cublasGetCudartVersion cublasGetError cublasGetVersion cublasHSHgemvBatched
                 cublasHSHgemvBatched_64 cublasHSHgemvStridedBatched cublasHSHgemvStridedBatched_64 cublasHSSgemvBatched cublasHSSgemvBatched_64
-                cublasHSSgemvStridedBatched cublasHSSgemvStridedBatched_64 cublasHgemmBatched cublasHgemmBatched_64 cublasIamaxEx cublasIamaxEx_64
-                cublasIaminEx cublasIaminEx_64 cublasIcamax cublasIcamin cublasIdamax cublasIdamin cublasInit cublasIsamax cublasIsamin cublasIzamax
-                cublasIzamin cublasNrm2Ex cublasNrm2Ex_64 cublasRotEx cublasRotEx_64 cublasRotgEx cublasRotmEx cublasRotmEx_64 cublasRotmgEx
-                cublasSasum cublasSaxpy cublasScalEx cublasScalEx_64 cublasScasum cublasScnrm2 cublasScopy cublasSdot cublasSetKernelStream
-                cublasSgbmv cublasSgelsBatched cublasSgemm cublasSgemmBatched cublasSgemmBatched_64 cublasSgemmGroupedBatched
-                cublasSgemmGroupedBatched_64 cublasSgemv cublasSgemvBatched cublasSgemvBatched_64 cublasSgemvStridedBatched
-                cublasSgemvStridedBatched_64 cublasSgeqrfBatched cublasSger cublasSgetrfBatched cublasSgetriBatched cublasSgetrsBatched cublasShutdown
-                cublasSmatinvBatched cublasSnrm2 cublasSrot cublasSrotg cublasSrotm cublasSrotmg cublasSrotmg_v2 cublasSsbmv cublasSscal cublasSspmv
-                cublasSspr cublasSspr2 cublasSswap cublasSsymm cublasSsymv cublasSsyr cublasSsyr2 cublasSsyr2k cublasSsyrk cublasStbmv cublasStbsv
-                cublasStpmv cublasStpsv cublasStrmm cublasStrmv cublasStrsm cublasStrsmBatched cublasStrsmBatched_64 cublasStrsv cublasSwapEx
+                cublasHSSgemvStridedBatched cublasHSSgemvStridedBatched_64 cublasIamaxEx cublasIamaxEx_64 cublasIaminEx cublasIaminEx_64 cublasIcamax
+                cublasIcamin cublasIdamax cublasIdamin cublasInit cublasIsamax cublasIsamin cublasIzamax cublasIzamin cublasNrm2Ex cublasNrm2Ex_64
+                cublasRotEx cublasRotEx_64 cublasRotgEx cublasRotmEx cublasRotmEx_64 cublasRotmgEx cublasSasum cublasSaxpy cublasScalEx
+                cublasScalEx_64 cublasScasum cublasScnrm2 cublasScopy cublasSdot cublasSetKernelStream cublasSgbmv cublasSgelsBatched cublasSgemm
+                cublasSgemmGroupedBatched cublasSgemmGroupedBatched_64 cublasSgemv cublasSgemvBatched cublasSgemvBatched_64 cublasSgemvStridedBatched
+                cublasSgemvStridedBatched_64 cublasSgeqrfBatched cublasSger cublasShutdown cublasSnrm2 cublasSrot cublasSrotg cublasSrotm cublasSrotmg
+                cublasSrotmg_v2 cublasSsbmv cublasSscal cublasSspmv cublasSspr cublasSspr2 cublasSswap cublasSsymm cublasSsymv cublasSsyr cublasSsyr2
+                cublasSsyr2k cublasSsyrk cublasStbmv cublasStbsv cublasStpmv cublasStpsv cublasStrmm cublasStrmv cublasStrsm cublasStrsv cublasSwapEx
                 cublasSwapEx_64 cublasTSSgemvBatched cublasTSSgemvBatched_64 cublasTSSgemvStridedBatched cublasTSSgemvStridedBatched_64
                 cublasTSTgemvBatched cublasTSTgemvBatched_64 cublasTSTgemvStridedBatched cublasTSTgemvStridedBatched_64 cublasUint8gemmBias
                 cublasXerbla cublasXtCgemm cublasXtChemm cublasXtCher2k cublasXtCherk cublasXtCherkx cublasXtCreate cublasXtCspmm cublasXtCsymm
@@ -413,12 +449,10 @@ macro_rules! __entry_points {
                 cublasXtSetPinningMemMode cublasXtSgemm cublasXtSspmm cublasXtSsymm cublasXtSsyr2k cublasXtSsyrk cublasXtSsyrkx cublasXtStrmm
                 cublasXtStrsm cublasXtZgemm cublasXtZhemm cublasXtZher2k cublasXtZherk cublasXtZherkx cublasXtZspmm cublasXtZsymm cublasXtZsyr2k
                 cublasXtZsyrk cublasXtZsyrkx cublasXtZtrmm cublasXtZtrsm cublasZaxpy cublasZcopy cublasZdotc cublasZdotu cublasZdrot cublasZdscal
-                cublasZgbmv cublasZgelsBatched cublasZgemm cublasZgemmBatched cublasZgemmBatched_64 cublasZgemv cublasZgemvBatched
-                cublasZgemvBatched_64 cublasZgemvStridedBatched cublasZgemvStridedBatched_64 cublasZgeqrfBatched cublasZgerc cublasZgeru
-                cublasZgetrfBatched cublasZgetriBatched cublasZgetrsBatched cublasZhbmv cublasZhemm cublasZhemv cublasZher cublasZher2 cublasZher2k
-                cublasZherk cublasZhpmv cublasZhpr cublasZhpr2 cublasZmatinvBatched cublasZrot cublasZrotg cublasZscal cublasZswap cublasZsymm
-                cublasZsyr2k cublasZsyrk cublasZtbmv cublasZtbsv cublasZtpmv cublasZtpsv cublasZtrmm cublasZtrmv cublasZtrsm cublasZtrsmBatched
-                cublasZtrsmBatched_64 cublasZtrsv
+                cublasZgbmv cublasZgelsBatched cublasZgemm cublasZgemv cublasZgemvBatched cublasZgemvBatched_64 cublasZgemvStridedBatched
+                cublasZgemvStridedBatched_64 cublasZgeqrfBatched cublasZgerc cublasZgeru cublasZhbmv cublasZhemm cublasZhemv cublasZher cublasZher2
+                cublasZher2k cublasZherk cublasZhpmv cublasZhpr cublasZhpr2 cublasZrot cublasZrotg cublasZscal cublasZswap cublasZsymm cublasZsyr2k
+                cublasZsyrk cublasZtbmv cublasZtbsv cublasZtpmv cublasZtpsv cublasZtrmm cublasZtrmv cublasZtrsm cublasZtrsv
             }
         }
     };

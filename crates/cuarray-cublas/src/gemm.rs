@@ -8,7 +8,7 @@ use crate::product::{View, multiply};
 use crate::scalar::{Complex32, Complex64, DataType, Scalar};
 use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome};
 use crate::types::{cublasComputeType_t, cublasGemmAlgo_t, cublasOperation_t, cudaDataType};
-use cuarray_stream_work::{Argument, Data};
+use cuarray_stream_work::{Argument, Data, Part};
 use half::f16;
 use std::ffi::c_void;
 
@@ -19,6 +19,8 @@ pub(crate) struct Matrices {
     pub(crate) data: DataType,
     pub(crate) leading: i64,
     pub(crate) stride: i64,
+    /// Whether the address is that of an array of pointers.
+    pub(crate) by_pointers: bool,
 }
 
 /// The type of sums.
@@ -96,6 +98,11 @@ impl Product {
         if m == 0 || n == 0 || count == 0 {
             return Ok(());
         }
+        let by_pointers = self.a.by_pointers;
+        let region = |of: Stored, stride: usize| match by_pointers {
+            true => of.behind_pointers(count, Part::All),
+            false => of.batch(count, stride),
+        };
         let alpha = factor.read::<S>(&mut call, c"alpha", factors.alpha)?;
         let beta = factor.read::<S>(&mut call, c"beta", factors.beta)?;
         let is_scaled_only = alpha.is(S::default()) || k == 0;
@@ -104,10 +111,11 @@ impl Product {
         }
         let inputs = match is_scaled_only {
             true => None,
-            false => Some((call.reads(c"A", a.batch(count, stride_a))?, call.reads(c"B", b.batch(count, stride_b))?)),
+            false => Some((call.reads(c"A", region(a, stride_a))?, call.reads(c"B", region(b, stride_b))?)),
         };
-        let result = call.scaled(c"C", c.batch(count, stride_c), beta)?;
-        let part = |stored: (usize, usize), stride: usize| if stride == 0 { 0 } else { stored.0 * stored.1 };
+        let result = call.scaled(c"C", region(c, stride_c), beta)?;
+        let part =
+            |stored: (usize, usize), stride: usize| if stride == 0 && !by_pointers { 0 } else { stored.0 * stored.1 };
         let plan = Plan {
             operations: [op_a, op_b],
             size: [m, n, k],
@@ -237,7 +245,7 @@ impl Plan {
 }
 
 fn single<T: Scalar>(pointer: *const T, leading: i64) -> Matrices {
-    Matrices { address: pointer.addr() as u64, data: T::TYPE, leading, stride: 0 }
+    Matrices { address: pointer.addr() as u64, data: T::TYPE, leading, stride: 0, by_pointers: false }
 }
 
 /// `cublas<t>gemm`, and `gemm3m`, whose result is the same.
@@ -336,6 +344,7 @@ pub(crate) fn hgemm_strided(
         data: DataType::F16,
         leading,
         stride,
+        by_pointers: false,
     };
     let (a, b, c) = (of(a, lda, stride_a), of(b, ldb, stride_b), of(c.cast_const(), ldc, stride_c));
     let product = Product { operations: [transa, transb], size: [m, n, k], a, b, c, count };
@@ -363,7 +372,13 @@ pub(crate) fn gemm_typed<T: Scalar>(
     ldc: i64,
 ) -> Outcome {
     let of = |pointer: *const c_void, data, leading| -> Outcome<Matrices> {
-        Ok(Matrices { address: pointer.addr() as u64, data: DataType::of(data)?, leading, stride: 0 })
+        Ok(Matrices {
+            address: pointer.addr() as u64,
+            data: DataType::of(data)?,
+            leading,
+            stride: 0,
+            by_pointers: false,
+        })
     };
     let (a, b, c) = (of(a, a_type, lda)?, of(b, b_type, ldb)?, of(c.cast_const(), c_type, ldc)?);
     if !Compute::F32.accepts(a.data, b.data, c.data) || c.data.is_complex() != T::IS_COMPLEX {
@@ -427,28 +442,39 @@ pub(crate) fn gemm_strided_ex(
     compute: cublasComputeType_t,
     algorithm: cublasGemmAlgo_t,
 ) -> Outcome {
-    if !matches!(algorithm, -1..=23 | 99..=115 | 999) {
-        return Err(INVALID_VALUE);
-    }
     let of = |pointer: *const c_void, data, leading, stride| -> Outcome<Matrices> {
-        Ok(Matrices { address: pointer.addr() as u64, data: DataType::of(data)?, leading, stride })
+        Ok(Matrices { address: pointer.addr() as u64, data: DataType::of(data)?, leading, stride, by_pointers: false })
     };
     let (a, b) = (of(a, a_type, lda, stride_a)?, of(b, b_type, ldb, stride_b)?);
     let c = of(c.cast_const(), c_type, ldc, stride_c)?;
-    let compute = Compute::of(compute)?;
-    if !compute.accepts(a.data, b.data, c.data) {
-        return Err(NOT_SUPPORTED);
-    }
-    let is_complex = c.data.is_complex();
     let product = Product { operations: [transa, transb], size: [m, n, k], a, b, c, count };
-    let factors = Factors { alpha, beta };
-    match (compute, is_complex) {
-        (Compute::F16, _) => product.enqueue::<f32>(handle, factors, FactorType::F16),
-        (Compute::F32, false) => product.enqueue::<f32>(handle, factors, FactorType::Sums),
-        (Compute::F32, true) => product.enqueue::<Complex32>(handle, factors, FactorType::Sums),
-        (Compute::F64, false) => product.enqueue::<f64>(handle, factors, FactorType::Sums),
-        (Compute::F64, true) => product.enqueue::<Complex64>(handle, factors, FactorType::Sums),
-        // A `double` holds each sum of products of 8-bit integers exactly.
-        (Compute::I32, _) => product.enqueue::<f64>(handle, factors, FactorType::I32),
+    product.enqueue_typed(handle, Factors { alpha, beta }, compute, algorithm)
+}
+
+impl Product {
+    /// Enqueues the product with sums of a type that the call names.
+    pub(crate) fn enqueue_typed(
+        self,
+        handle: &Handle,
+        factors: Factors,
+        compute: cublasComputeType_t,
+        algorithm: cublasGemmAlgo_t,
+    ) -> Outcome {
+        if !matches!(algorithm, -1..=23 | 99..=115 | 999) {
+            return Err(INVALID_VALUE);
+        }
+        let compute = Compute::of(compute)?;
+        if !compute.accepts(self.a.data, self.b.data, self.c.data) {
+            return Err(NOT_SUPPORTED);
+        }
+        match (compute, self.c.data.is_complex()) {
+            (Compute::F16, _) => self.enqueue::<f32>(handle, factors, FactorType::F16),
+            (Compute::F32, false) => self.enqueue::<f32>(handle, factors, FactorType::Sums),
+            (Compute::F32, true) => self.enqueue::<Complex32>(handle, factors, FactorType::Sums),
+            (Compute::F64, false) => self.enqueue::<f64>(handle, factors, FactorType::Sums),
+            (Compute::F64, true) => self.enqueue::<Complex64>(handle, factors, FactorType::Sums),
+            // A `double` holds each sum of products of 8-bit integers exactly.
+            (Compute::I32, _) => self.enqueue::<f64>(handle, factors, FactorType::I32),
+        }
     }
 }

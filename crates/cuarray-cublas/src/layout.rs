@@ -1,7 +1,7 @@
 //! The bytes of vectors and matrices in the layouts of BLAS.
 
 use crate::scalar::DataType;
-use cuarray_stream_work::{Block, Region, Rows};
+use cuarray_stream_work::{Block, Part, Pointers, Region, Rows};
 
 /// The triangle that a matrix has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,11 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
+    /// Matrices behind an array of pointers.
+    pub(crate) fn array<P, T>(array: *const P, shape: (usize, usize), leading: usize) -> Stored {
+        Stored { address: array.addr() as u64, ..Stored::of::<T>(std::ptr::null(), shape, leading) }
+    }
+
     pub(crate) fn of<T>(pointer: *const T, (rows, columns): (usize, usize), leading: usize) -> Stored {
         Stored { address: pointer.addr() as u64, element: size_of::<T>(), rows, columns, leading }
     }
@@ -69,6 +74,12 @@ impl Stored {
         };
         let blocks = if rows == 0 || columns == 0 { Vec::new() } else { (0..items).map(block).collect() };
         Region::new(size.saturating_mul(items), blocks)
+    }
+
+    /// A matrix behind each of `count` pointers in device memory, whose array is at the address.
+    pub(crate) fn behind_pointers(self, count: usize, part: Part) -> Region {
+        let (width, pitch) = (self.bytes(self.rows), self.bytes(self.leading));
+        Pointers { array: self.address, count, width, height: self.columns, pitch, element: self.element, part }.into()
     }
 
     /// A triangle of a square matrix, in a square without gaps; without its diagonal, if that is not `with_diagonal`.

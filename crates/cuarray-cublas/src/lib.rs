@@ -13,12 +13,14 @@
 pub mod types;
 
 mod arguments;
+mod batched;
 mod call;
 mod columns;
 mod elements;
 mod entry_points;
 mod exports;
 mod extensions;
+mod factors;
 mod gemm;
 mod handle;
 mod layout;

@@ -24,6 +24,7 @@
 
 mod data;
 mod driver;
+mod gather;
 mod library_call;
 mod place;
 mod region;
@@ -34,5 +35,5 @@ pub use data::{Argument, Data, Plain};
 pub use driver::{Error, Result};
 pub use library_call::LibraryCall;
 pub use place::{Place, copy_rows};
-pub use region::{Block, Region, Rows};
+pub use region::{Block, Part, Pointers, Region, Rows};
 pub use work::Work;

@@ -2,6 +2,7 @@
 
 use crate::data::Data;
 use crate::driver::{Error, Result, call};
+use crate::gather::Kernels;
 use crate::library_call;
 use crate::region::{Block, Rows};
 use crate::staging::{self, Lease, Staging};
@@ -28,6 +29,7 @@ pub struct Place {
     /// The device whose primary context the handle retains.
     retained: Option<CUdevice>,
     staging: Staging,
+    kernels: Kernels,
     is_over: AtomicBool,
 }
 
@@ -48,7 +50,13 @@ impl Place {
             retained = Some(device);
             call!(cuCtxSetCurrent(context))?;
         }
-        Ok(Place { context, retained, staging: Staging::default(), is_over: AtomicBool::new(false) })
+        Ok(Place {
+            context,
+            retained,
+            staging: Staging::default(),
+            kernels: Kernels::default(),
+            is_over: AtomicBool::new(false),
+        })
     }
 
     /// Runs calls of the driver with the handle's context as the current one.
@@ -120,7 +128,7 @@ impl Place {
         let base = lease.address();
         for argument in work.arguments().filter(|argument| argument.reads) {
             library_call::accesses(Some(argument.name), argument.may_ignore);
-            copy(argument, base, stream, true)?;
+            self.copy(argument, base, stream, true)?;
         }
         library_call::accesses(None, false);
         let function = library_call::current().unwrap_or(c"a function of a library");
@@ -128,7 +136,7 @@ impl Place {
             let mut written = work.arguments().filter(|argument| argument.writes);
             written.try_for_each(|argument| {
                 library_call::accesses(Some(argument.name), false);
-                copy(argument, base, stream, false)
+                self.copy(argument, base, stream, false)
             })
         };
         match graph {
@@ -151,6 +159,14 @@ impl Place {
         }
     }
 
+    /// Copies an argument between the device and staging memory.
+    fn copy(&self, argument: &Described, base: usize, stream: CUstream, to_host: bool) -> Result {
+        match &argument.region.pointers {
+            Some(pointers) => self.kernels.copy(pointers, base + argument.offset, stream, to_host),
+            None => copy(argument, base, stream, to_host),
+        }
+    }
+
     /// Waits for all work of the context and frees the staging memory, once.
     pub fn destroy(&self) {
         if self.is_over.swap(true, Ordering::AcqRel) {
@@ -160,6 +176,7 @@ impl Place {
         let _ = self.within(|| {
             call!(cuCtxSynchronize())?;
             self.staging.free();
+            self.kernels.free();
             Ok(())
         });
         if let Some(device) = self.retained {

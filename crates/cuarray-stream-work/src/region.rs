@@ -39,25 +39,64 @@ pub struct Block {
     pub pitch: usize,
 }
 
+/// The part of matrices behind pointers that a call accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Part {
+    All,
+    Lower,
+    Upper,
+    StrictlyLower,
+    StrictlyUpper,
+}
+
+/// Rows behind each pointer of an array in device memory. The array is read in stream order.
+#[derive(Clone, Copy, Debug)]
+pub struct Pointers {
+    /// The address of the array.
+    pub array: u64,
+    /// The number of pointers.
+    pub count: usize,
+    /// The bytes of a row.
+    pub width: usize,
+    /// The number of rows behind a pointer.
+    pub height: usize,
+    /// The distance of rows in bytes.
+    pub pitch: usize,
+    /// The bytes of an element, a power of two.
+    pub element: usize,
+    /// The elements that are accessed; for a triangle, a row is a column of the matrix.
+    pub part: Part,
+}
+
+impl From<Pointers> for Region {
+    /// The rows of all pointers one after the other, without gaps.
+    fn from(pointers: Pointers) -> Region {
+        let size = pointers.width.saturating_mul(pointers.height).saturating_mul(pointers.count);
+        Region { size, blocks: Vec::new(), pointers: Some(pointers) }
+    }
+}
+
 /// The bytes of an argument: what the closure sees is `size` bytes, of which only those of the blocks are copied.
 #[derive(Clone, Debug, Default)]
 pub struct Region {
     size: usize,
     blocks: Vec<Block>,
+    pub(crate) pointers: Option<Pointers>,
 }
 
 impl From<Rows> for Region {
     /// The rows one after the other, without gaps.
     fn from(rows: Rows) -> Region {
         let size = rows.width.saturating_mul(rows.height);
-        Region { size, blocks: vec![Block { rows, offset: 0, pitch: rows.width }] }
+        Region { size, blocks: vec![Block { rows, offset: 0, pitch: rows.width }], pointers: None }
     }
 }
 
 impl Region {
     /// Blocks within `size` bytes of staging memory. Bytes outside of the blocks have any value.
     pub fn new(size: usize, blocks: Vec<Block>) -> Region {
-        Region { size, blocks }
+        Region { size, blocks, pointers: None }
     }
 
     /// The number of bytes that the closure sees.
@@ -67,7 +106,8 @@ impl Region {
 
     /// Whether bytes are copied from or to this address.
     pub fn starts_at(&self, address: u64) -> bool {
-        self.blocks().any(|block| block.rows.address == address)
+        let is_array = |pointers: Pointers| self.size > 0 && pointers.array == address;
+        self.pointers.is_some_and(is_array) || self.blocks().any(|block| block.rows.address == address)
     }
 
     pub(crate) fn blocks(&self) -> impl Iterator<Item = Block> {
@@ -83,6 +123,9 @@ impl Region {
             let end = span(block.pitch, block.rows)?.checked_add(block.offset)?;
             (end <= self.size && isize::try_from(end).is_ok()).then_some(())
         };
+        if self.size > isize::MAX as usize {
+            return Err(Error::Size);
+        }
         self.blocks().try_for_each(|block| fits(block).ok_or(Error::Size))
     }
 }

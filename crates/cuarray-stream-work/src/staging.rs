@@ -108,7 +108,7 @@ fn allocate(size: usize) -> Result<usize> {
 }
 
 /// Makes a call that is no part of a capture of this thread.
-fn unless_captured(f: impl FnOnce() -> Result) -> Result {
+pub(crate) fn unless_captured(f: impl FnOnce() -> Result) -> Result {
     let mut mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     call!(cuThreadExchangeStreamCaptureMode(&mut mode))?;
     let result = f();

@@ -14,6 +14,7 @@ use super::watchdog::Watchdog;
 use crate::launch::conditions;
 use crate::memory_operations::work;
 use crate::module::loading;
+use crate::objects::allocation::Kind;
 use crate::objects::code::Partly;
 use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
@@ -181,7 +182,12 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
     }
     let converted = |touched| {
         let mut parts = Vec::new();
-        for range in without_overwritten(touched) {
+        // The memory of a library is its own business.
+        let is_of_library = |range: &TouchedRange| {
+            state.memory.has_library
+                && state.memory.find(range.start).is_some_and(|allocation| matches!(allocation.kind, Kind::Library(_)))
+        };
+        for range in without_overwritten(touched).into_iter().filter(|range| !is_of_library(range)) {
             match &heap {
                 Some(heap) => heap.split(range, &mut parts),
                 None => parts.push(range),

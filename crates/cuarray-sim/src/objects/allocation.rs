@@ -229,6 +229,8 @@ pub(crate) struct Reachable {
 #[derive(Default)]
 pub(crate) struct Memory {
     by_address: BTreeMap<u64, Allocation>,
+    /// Whether a library has allocated memory for itself.
+    pub has_library: bool,
     /// The memory that kernels of a context can reach, until an allocation or the access to one changes.
     reachable: HashMap<CUcontext, Arc<Reachable>>,
 }
@@ -270,6 +272,7 @@ impl Memory {
 
     pub(crate) fn insert(&mut self, allocation: Allocation) {
         self.access_changes();
+        self.has_library |= matches!(allocation.kind, Kind::Library(_));
         self.by_address.insert(allocation.address, allocation);
     }
 
