@@ -66,12 +66,12 @@ pub(crate) fn size(number: i64) -> Outcome<usize> {
     usize::try_from(number).map_err(|_| INVALID_VALUE)
 }
 
-/// The largest order of a matrix of which a triangle is stored: 2^20, whose triangle has 2 TB in single precision.
+/// The largest order of a matrix that is stored as a triangle: 2^20, with 2 TB in single precision.
 const LARGEST_ORDER: usize = 1 << 20;
 /// The largest number of columns of a band.
 const LARGEST_BAND: usize = 1 << 26;
 
-/// The order of a matrix of which a triangle is stored. It is described column by column, so a larger one than memory holds is refused
+/// The order of a matrix that is stored as a triangle. It is described column by column, so a larger one than memory holds is refused
 /// before that.
 pub(crate) fn order(n: usize) -> Outcome<usize> {
     if n > LARGEST_ORDER { Err(cublasStatus_t::ALLOC_FAILED) } else { Ok(n) }

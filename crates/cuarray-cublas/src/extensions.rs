@@ -103,7 +103,7 @@ fn convert<T: Scalar>(
 ) -> Outcome {
     let from = call.reads(from_name, of_from.region(from))?;
     let to = call.scaled(to_name, of_to.region(to.cast_const()), Given::Host(T::zero()))?;
-    // What the closure sees has no gaps in both layouts.
+    // The closure sees both layouts without gaps.
     call.computes(move |data| data.take::<T>(to).copy_from_slice(data.take::<T>(from)))
 }
 

@@ -134,7 +134,7 @@ impl Product {
 /// The type of factors in memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FactorType {
-    /// That of the sums.
+    /// The type of the sums.
     Sums,
     /// `__half`, where sums are `float`.
     F16,

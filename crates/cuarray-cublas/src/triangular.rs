@@ -1,4 +1,4 @@
-//! Square matrices of which a triangle is stored, as full matrices, and equations with triangular ones.
+//! Square matrices that are stored as triangles, as full matrices, and equations with triangular ones.
 
 use crate::arguments::Op;
 use crate::layout::Fill;
@@ -19,7 +19,7 @@ pub(crate) enum Rest {
     Hermitian,
 }
 
-/// Completes a square of order `n` of which a triangle is stored.
+/// Completes a square of order `n` that is stored as a triangle.
 pub(crate) fn complete<T: Scalar>(square: &mut [T], n: usize, fill: Fill, rest: Rest) {
     for column in 0..n {
         let diagonal = &mut square[column * n + column];

@@ -143,7 +143,7 @@ impl Place {
             None => {
                 let enqueued = Enqueued::new(function, base, None, work, closure).into_raw();
                 launch(stream, work::run_once, enqueued)
-                    // SAFETY: the driver has refused the function, so the box is still ours.
+                    // SAFETY: the driver has refused the function, so nothing else has the box.
                     .inspect_err(|_| unsafe { work::drop_work(enqueued) })?;
                 let written = write_back();
                 library_call::accesses(None, false);
@@ -225,7 +225,7 @@ fn check_range(argument: &Described) -> Result {
 fn keep(graph: CUgraph, work: *mut c_void) -> Result {
     let mut object = CUuserObject::default();
     call!(cuUserObjectCreate(&mut object, work, Some(work::drop_work), 1, NO_DESTRUCTOR_SYNC))
-        // SAFETY: there is no object, so the box is still ours.
+        // SAFETY: there is no object, so nothing else has the box.
         .inspect_err(|_| unsafe { work::drop_work(work) })?;
     call!(cuGraphRetainUserObject(graph, object, 1, MOVE)).inspect_err(|_| drop(call_release(object)))
 }

@@ -77,7 +77,7 @@ impl From<Pointers> for Region {
     }
 }
 
-/// The bytes of an argument: what the closure sees is `size` bytes, of which only those of the blocks are copied.
+/// The bytes of an argument. The closure sees `size` bytes, and only those of the blocks are copied.
 #[derive(Clone, Debug, Default)]
 pub struct Region {
     size: usize,

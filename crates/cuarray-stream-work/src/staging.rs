@@ -83,7 +83,7 @@ impl Staging {
         Ok(Lease::of(&block))
     }
 
-    /// Frees the blocks, after the works of the handle. Those that graphs use are freed later.
+    /// Frees the blocks, after the works of the handle. Blocks that graphs use are freed later.
     pub(crate) fn free(&self) {
         let own = std::mem::take(&mut *self.blocks.lock().unwrap_or_else(PoisonError::into_inner));
         let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);

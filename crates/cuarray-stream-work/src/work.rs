@@ -49,7 +49,7 @@ impl Work {
         self.add(name, region, true, true, false)
     }
 
-    /// Adds an argument that is written, and of which the closure decides whether it reads it first.
+    /// Adds an argument that is written. The closure decides whether it reads the argument first.
     pub fn may_update(&mut self, name: &'static CStr, region: Region) -> Argument {
         self.add(name, region, true, true, true)
     }

@@ -1,8 +1,8 @@
 //! Memory pools, the source of stream-ordered allocations.
 //!
 //! A pool only counts bytes. Addresses of device memory come from the device's address range, and those of host and managed
-//! memory from its own pages, which lie in a file of the pool if other processes may import it; physical memory is freed at once. *Used* is the size of live allocations. *Reserved* is
-//! the memory that a real pool would hold. It grows with use, and falls to the release threshold (never below *used*) when
+//! memory from its own pages. The pages lie in a file of the pool if other processes may import it. Physical memory is freed at
+//! once. *Used* is the size of live allocations. *Reserved* is the memory that a real pool would hold. It grows with use, and falls to the release threshold (never below *used*) when
 //! a synchronization or a trim lets the pool release memory.
 
 use crate::objects::allocation::DeviceAccess;

@@ -225,7 +225,7 @@ pub(crate) struct Imported {
     mapped: usize,
     file: File,
     memory: u64,
-    /// Whether the program was told that the exporter has not waited.
+    /// Whether a line has said that the exporter has not waited.
     hinted: AtomicBool,
 }
 

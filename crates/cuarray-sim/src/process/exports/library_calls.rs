@@ -1,8 +1,8 @@
 //! A C function by which a stand-in for a library of NVIDIA's names the calls of the driver that it makes for one call of its own.
 //!
 //! Findings then say that `cublasSgemm_v2` reads the matrix B at the user's line, where otherwise an asynchronous copy of the stand-in would
-//! read it. Staging memory and host functions of the stand-in are its own business: the program cannot reach them, so they have no
-//! findings, and no thread learns from such a host function that earlier work is done.
+//! read it. The program cannot reach the staging memory and the host functions of the stand-in, so they have no findings. No thread
+//! learns from such a host function that earlier work is done.
 
 use crate::parameters::{Received, Text};
 use crate::process::exports::findings::with_driver;
