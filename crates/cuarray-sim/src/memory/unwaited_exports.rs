@@ -76,6 +76,9 @@ fn note(state: &mut State, address: u64, unwaited: bool) {
 
 /// Tells the program that work is about to use imported memory whose process has not waited; once for each import.
 pub(crate) fn hint(state: &mut State, work: &Work) {
+    if !state.memory.has_imported() {
+        return;
+    }
     let mut addresses = Vec::new();
     match work {
         Work::Copy(copy) => {
@@ -94,7 +97,7 @@ pub(crate) fn hint(state: &mut State, work: &Work) {
         if let Some(process) = imported.newly_unwaited() {
             let text = format!(
                 "cuarray-sim: work uses memory that process {process} exported while its own work that may write this memory \
-                 was pending, and this work is still pending: the bytes are old. Let process {process} synchronize before it \
+                 was pending, and this work is still pending: the bytes may be old. Let process {process} synchronize before it \
                  passes the memory on, or order the two by an interprocess event"
             );
             if !state.quiet {

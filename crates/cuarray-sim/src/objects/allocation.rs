@@ -173,6 +173,11 @@ pub(crate) struct Allocation {
 }
 
 impl Allocation {
+    /// Whether it is memory of another process.
+    fn is_imported(&self) -> bool {
+        matches!(self.kind, Kind::Imported(_))
+    }
+
     /// The number of bytes behind the allocation that exist, and belong to no other one: the rest of its granule, or the bytes up to
     /// the next allocation.
     pub(crate) fn slack(&self) -> u64 {
@@ -278,7 +283,14 @@ impl Memory {
 
     pub(crate) fn remove(&mut self, address: u64) -> Option<Allocation> {
         self.access_changes();
-        self.by_address.remove(&address)
+        let removed = self.by_address.remove(&address);
+        self.imported -= usize::from(removed.as_ref().is_some_and(Allocation::is_imported));
+        removed
+    }
+
+    /// Whether there is memory of another process.
+    pub(crate) fn has_imported(&self) -> bool {
+        self.imported > 0
     }
 
     /// The allocations from an address on, in the order of their addresses.
@@ -303,7 +315,7 @@ impl Memory {
     /// Keeps what kernels of a context can reach, unless another process can end a part of it.
     pub(crate) fn keep_reachable(&mut self, context: CUcontext, reachable: Reachable) -> Arc<Reachable> {
         let reachable = Arc::new(reachable);
-        if !self.iter().any(|allocation| matches!(allocation.kind, Kind::Imported(_))) {
+        if !self.has_imported() {
             self.reachable.insert(context, reachable.clone());
         }
         reachable
