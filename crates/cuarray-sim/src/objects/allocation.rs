@@ -234,6 +234,8 @@ pub(crate) struct Reachable {
 #[derive(Default)]
 pub(crate) struct Memory {
     by_address: BTreeMap<u64, Allocation>,
+    /// The number of allocations of other processes.
+    imported: usize,
     /// Whether a library has allocated memory for itself.
     pub has_library: bool,
     /// The memory that kernels of a context can reach, until an allocation or the access to one changes.
@@ -278,7 +280,9 @@ impl Memory {
     pub(crate) fn insert(&mut self, allocation: Allocation) {
         self.access_changes();
         self.has_library |= matches!(allocation.kind, Kind::Library(_));
-        self.by_address.insert(allocation.address, allocation);
+        self.imported += usize::from(allocation.is_imported());
+        let replaced = self.by_address.insert(allocation.address, allocation);
+        self.imported -= usize::from(replaced.is_some_and(|replaced| replaced.is_imported()));
     }
 
     pub(crate) fn remove(&mut self, address: u64) -> Option<Allocation> {
