@@ -21,6 +21,20 @@ pub(crate) struct Interrupted {
     flags: u64,
 }
 
+/// Reads bytes of the process where there may be no memory, in a signal handler. Returns their number: zero without memory, and if the
+/// system refuses the call.
+#[cfg(target_arch = "x86_64")]
+fn read_if_mapped(address: u64, into: &mut [u8]) -> usize {
+    if into.is_empty() {
+        return 0;
+    }
+    let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: into.len() };
+    // SAFETY: the system writes at most the length of `into`, and returns an error for an address without memory.
+    let count = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    usize::try_from(count).unwrap_or(0)
+}
+
 impl Interrupted {
     pub(super) const NOTHING: Interrupted =
         Interrupted { code: [0; LONGEST], length: 0, address: 0, registers: [0; 16], flags: 0 };
@@ -44,10 +58,10 @@ impl Interrupted {
         let value = |register: libc::c_int| saved[register as usize].cast_unsigned();
         let address = value(libc::REG_RIP);
         let mut code = [0; LONGEST];
-        // The next page may not exist.
         let length = (page_size - address % page_size).min(LONGEST as u64) as usize;
         // SAFETY: the processor has just read the instruction, which begins in this page.
         unsafe { std::ptr::copy_nonoverlapping(address as *const u8, code.as_mut_ptr(), length) };
+        let length = length + read_if_mapped(address + length as u64, &mut code[length..]);
         Interrupted { code, length, address, registers: ORDER.map(value), flags: value(libc::REG_EFL) }
     }
 
@@ -149,6 +163,15 @@ mod tests {
         for (code, at, writes, expected) in cases {
             assert_eq!(bytes(code, at, writes), expected, "{code:02x?}");
         }
+    }
+
+    #[test]
+    fn bytes_without_memory_are_not_read() {
+        let memory = [7_u8; 4];
+        let mut into = [0; 4];
+        assert_eq!((read_if_mapped(memory.as_ptr() as u64, &mut into), into), (4, [7; 4]));
+        assert_eq!((read_if_mapped(8, &mut into), into), (0, [7; 4]), "nothing is mapped at zero");
+        assert_eq!(read_if_mapped(8, &mut []), 0);
     }
 
     #[test]
