@@ -19,11 +19,16 @@ class Driver:
         return f"{kind} {self.version}, device 0: {self.device}\n  {self.path}"
 
     def findings(self):
-        """Return the kinds of new findings since the last call; None for a driver without findings."""
+        """Return the kinds of new findings since the last call; None for a driver without findings.
+
+        A simulated driver that takes the place of the system's has none that this process could ask for.
+        """
         if not self.is_simulated or os.environ.get("CUARRAY_SIM_FINDINGS") == "0":
             return None
         import cuarray_sim
 
+        if not cuarray_sim.is_installed():
+            return None
         kinds = [finding["kind"] for finding in cuarray_sim.findings()["findings"]]
         cuarray_sim.clear_findings()
         return kinds
