@@ -21,7 +21,7 @@ from typing import Any
 
 from . import packages, slices
 from .facts.__main__ import write as write_facts
-from .file_run import FileRun
+from .file_run import FileRun, Outcome
 from .file_run import run as run_file
 from .results import JUnit, write
 from .slices import ROOT
@@ -118,7 +118,10 @@ class Run:
 
         def file(name: str, path: str) -> None:
             limit = 5.0 if name == slices.PLANTED.name else slices.SLOW.get(path, slices.SECONDS)
-            done = run_file(name, path, environment, limit, self.end)
+            if library := slices.missing_library(path):
+                done = FileRun(name, path, [Outcome("the file itself", "skipped", text=f"{library} is not installed")])
+            else:
+                done = run_file(name, path, environment, limit, self.end)
             with self.lock:
                 junit.add(done)
                 runs.append(done)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,6 +81,16 @@ NOT_REHEARSED = {
     "tests/interop/cuda_core/test_buffers.py": STATIC_RUNTIME,
 }
 """Files that the simulated driver cannot run when it takes the place of the system's driver, each with the reason."""
+
+
+LIBRARIES = {"tests/pytorch/": "torch", "tests/all_libraries/jax/": "jax"}
+"""Folders whose files import a library that a machine may lack."""
+
+
+def missing_library(file: str) -> str | None:
+    """The library without which a file of tests cannot start."""
+    needed = (library for folder, library in LIBRARIES.items() if file.startswith(folder))
+    return next((library for library in needed if importlib.util.find_spec(library) is None), None)
 
 
 def files(rehearsal: bool) -> list[tuple[str, str]]:

@@ -51,6 +51,13 @@ def test_slices_name_files_that_exist() -> None:
     assert {*slices.SLOW, *slices.NOT_REHEARSED} <= files
 
 
+def test_files_whose_library_is_missing_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [file for _, file in slices.files(rehearsal=False)]
+    monkeypatch.setattr(slices, "LIBRARIES", {"tests/kernels/": "pytest", "tests/pytorch/": "no_such_library"})
+    missing = {file for file in files if slices.missing_library(file) == "no_such_library"}
+    assert missing == {"tests/pytorch/test_exchange.py", "tests/pytorch/test_streams.py"}
+
+
 def test_junit_file_is_complete_after_each_file_of_tests(tmp_path: Path) -> None:
     file = tmp_path / "junit.xml"
     junit = results.JUnit(file)
