@@ -14,7 +14,8 @@ use crate::races::causality::memory::{in_shared, is_shared};
 use crate::races::causality::phases::Step;
 use crate::races::causality::threads::Threads;
 use crate::races::causality::times::Times;
-use crate::races::causality::{Causality, Scope, Strong};
+use crate::races::causality::view::View;
+use crate::races::causality::{Causality, Scope, Strong, Why};
 use crate::races::cell::Kind;
 use crate::races::{Access, Race};
 
@@ -336,7 +337,7 @@ impl Machine<'_> {
             };
             let may_be_row = by == block && !by_copy && !read_only && size.is_power_of_two();
             // The lanes of a group have one view.
-            let (mut group, mut known) = ((0, false), Times::default());
+            let (mut group, mut known) = ((0, false), View::new(Times::default(), threads.height, block));
             let (mut rest, mut no_row) = (mask, 0);
             while rest != 0 {
                 let lane = rest.trailing_zeros();
@@ -350,7 +351,8 @@ impl Machine<'_> {
                 let (kind, pc, stamp) = (what.kind(), machine.pc - 1, causality.clock.now());
                 if group.0 >> lane & 1 == 0 || group.1 != is_shared(address) {
                     let of = threads.of(warp, lane);
-                    (group, known) = ((of.lanes, is_shared(address)), of.known_of(is_shared(address)));
+                    let times = of.known_of(is_shared(address));
+                    (group, known) = ((of.lanes, is_shared(address)), View::new(times, threads.height, block));
                 }
                 let mark =
                     Mark { block: by, pc, stamp, lanes: 1 << lane, value, warp: warp as u8, kind, by_copy, read_only };
@@ -363,7 +365,7 @@ impl Machine<'_> {
                     let lanes = machine.row_of(lane, group.0 & (rest | 1 << lane), (address, size));
                     let row = Mark { lanes, value: 0, ..mark };
                     if lanes.count_ones() >= SHORTEST_ROW
-                        && causality.memory.weak_row(threads, &known, (actor, row), (address, size), values)
+                        && causality.memory.weak_row(&known, (actor, row), (address, size), values)
                     {
                         rest &= !lanes;
                         continue;
@@ -372,9 +374,11 @@ impl Machine<'_> {
                 }
                 match what {
                     What::Strong(op) => {
-                        // The operation may change the groups.
-                        group.0 = 0;
-                        causality.memory.strong(threads, &known, (actor, mark, op), (address, size), &mut found)
+                        let before = threads.changes;
+                        causality.memory.strong(threads, &known, (actor, mark, op), (address, size), &mut found);
+                        if threads.changes != before {
+                            group.0 = 0;
+                        }
                     }
                     What::Weak(..) | What::Object(..) => {
                         let followed =
@@ -393,17 +397,27 @@ impl Machine<'_> {
                 if found.is_empty() {
                     continue;
                 }
-                for mut conflict in found.drain(..) {
-                    conflict.mark.block = causality.block_of(conflict.mark.block);
-                    let key = (conflict.mark.pc, conflict.mark.kind, conflict.why);
-                    if !reported.contains(&key)
-                        && machine.add_causal_race(&conflict, &Mark { block, ..mark }, (address, size))
-                    {
-                        reported.push(key);
-                    }
-                }
+                found.iter_mut().for_each(|conflict| conflict.mark.block = causality.block_of(conflict.mark.block));
+                machine.add_causal_races(&mut found, &mut reported, &Mark { block, ..mark }, (address, size));
             }
         });
+    }
+
+    /// Reports the races of a lane's access, each once for the instruction.
+    #[cold]
+    fn add_causal_races(
+        &mut self,
+        found: &mut Vec<Conflict>,
+        reported: &mut Vec<(u32, Kind, Option<Why>)>,
+        mark: &Mark,
+        place: (u64, u32),
+    ) {
+        for conflict in found.drain(..) {
+            let key = (conflict.mark.pc, conflict.mark.kind, conflict.why);
+            if !reported.contains(&key) && self.add_causal_race(&conflict, mark, place) {
+                reported.push(key);
+            }
+        }
     }
 
     /// Reports writes of the launch to the bytes that the lanes read as texels. A texture's cache need not see them.

@@ -16,6 +16,11 @@ impl Clusters {
         }
     }
 
+    /// Whether each block is its own cluster, so that no other one can access its shared memory.
+    pub(super) fn are_blocks(&self) -> bool {
+        self.of.is_empty()
+    }
+
     pub(super) fn same(&self, one: u32, other: u32) -> bool {
         one == other || self.of.get(&one).is_some_and(|cluster| self.of.get(&other) == Some(cluster))
     }

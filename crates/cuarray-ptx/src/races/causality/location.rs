@@ -2,14 +2,17 @@
 
 use super::clusters::Clusters;
 use super::mark::{Actor, Conflict, Mark};
+use super::observers::Observers;
 use super::phases::{Phases, Step};
 use super::records::Records;
 use super::stale::Written;
 use super::threads::{Missed, Released, SCOPES, Scope, Threads};
 use super::times::{Times, thread};
+use super::view::View;
 use super::{Strong, Why};
 use crate::races::cell::Kind;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// A strong access.
@@ -19,17 +22,6 @@ struct StrongMark {
     scope: Scope,
     /// The number of the write in the location's order of writes; for a read, that of the write before it.
     number: u32,
-}
-
-/// A strong read: it has seen the writes with these numbers.
-#[derive(Clone, Copy)]
-struct Observer {
-    actor: Actor,
-    stamp: u32,
-    from: u32,
-    to: u32,
-    /// Whether its thread obtains the value, as that of a reduction does not.
-    result: bool,
 }
 
 /// The write that a strong read sees.
@@ -47,11 +39,13 @@ pub(super) struct Location {
     pub size: u32,
     /// Whether the bytes are in shared memory.
     shared: bool,
-    marks: Vec<StrongMark>,
+    marks: SmallVec<[StrongMark; 2]>,
     /// The block of all marks, unless there are several.
     block: Option<u32>,
     several: bool,
     narrow: bool,
+    /// The time of the last mark; the last time of all if a mark is one of an agent.
+    newest: u32,
     /// The last write, if it was strong.
     head: Option<Head>,
     /// The number of the last strong write, and of the first one from which only atomic operations lead to it.
@@ -64,15 +58,23 @@ pub(super) struct Location {
     reads: FxHashMap<u64, [Times; SCOPES]>,
     /// The last `fence.sc` of the threads that have accessed the location, if any executed one.
     totals: Option<Box<Totals>>,
-    observers: Vec<Observer>,
-    /// The last of a thread's observers.
-    latest: FxHashMap<u64, usize>,
+    observers: Observers,
     /// By default, the last strong store with what its thread knew before it.
-    before: Option<(Actor, u32, Times)>,
+    before: Option<Before>,
     /// The last strong write, in global memory.
     pub written: Option<Written>,
     /// The phases, if the bytes are a barrier object.
     phases: Option<Box<Phases>>,
+}
+
+/// The view of a thread before a strong store.
+#[derive(Clone)]
+struct Before {
+    by: Actor,
+    time: u32,
+    known: Times,
+    /// Whether `known` has the accesses of the thread itself.
+    has_own: bool,
 }
 
 /// The views at the last `fence.sc` of writers and of readers, by the scope of their operations at a location.
@@ -91,17 +93,12 @@ fn mutual(clusters: &Clusters, one: (u32, Scope), other: (u32, Scope)) -> bool {
 impl Location {
     /// Begins the records of other bytes, in the memory of those that it has.
     pub(super) fn begin(&mut self, (offset, size): (u32, u32), shared: bool) {
-        let Location { mut marks, mut operations, mut reads, mut observers, mut latest, .. } = std::mem::take(self);
-        marks.clear();
-        observers.clear();
-        operations.clear();
-        reads.clear();
-        latest.clear();
-        *self = Location { offset, size, shared, marks, operations, reads, observers, latest, ..Location::default() };
-    }
-
-    pub(super) fn overlaps(&self, offset: u32, size: u32) -> bool {
-        self.offset < offset + size && offset < self.offset + self.size
+        self.end_release();
+        self.forget_accesses();
+        self.operations.clear();
+        self.reads.clear();
+        (self.offset, self.size, self.shared) = (offset, size, shared);
+        (self.last, self.first, self.totals) = (0, 0, None);
     }
 
     /// The recorded accesses.
@@ -110,8 +107,8 @@ impl Location {
     }
 
     /// Whether a thread has read the location before.
-    pub(super) fn was_read_by(&self, thread: u64) -> bool {
-        self.latest.contains_key(&thread)
+    pub(super) fn was_read_by(&self, actor: Actor) -> bool {
+        self.observers.have(actor)
     }
 
     /// Whether nothing is recorded any more.
@@ -120,41 +117,26 @@ impl Location {
     }
 
     /// Compares a plain access, or a strong one of other bytes, with the strong accesses. `view` is what its thread knows.
-    pub(super) fn meet(
-        &self,
-        threads: &Threads,
-        view: &Times,
-        (actor, kind): (Actor, Kind),
-        strict: bool,
-        found: &mut Vec<Conflict>,
-    ) {
+    pub(super) fn meet(&self, view: &View, (actor, kind): (Actor, Kind), strict: bool, found: &mut Vec<Conflict>) {
+        if self.has_settled(view) {
+            return;
+        }
         for StrongMark { mark, number, .. } in &self.marks {
             if kind == Kind::Read && mark.kind == Kind::Read {
                 continue;
             }
-            let unknown = mark.unknown(view, threads.height, actor);
-            if unknown != 0 && !(mark.kind != Kind::Read && self.is_observed(threads, actor, view, *number, strict)) {
+            let unknown = mark.unknown(view, actor);
+            if unknown != 0 && !(mark.kind != Kind::Read && self.observers.precede(actor, view, *number, strict)) {
                 let why = if self.phases.is_some() { Why::BarrierObject } else { Why::Plain };
                 found.push(Conflict { mark: *mark, lane: unknown.trailing_zeros(), why: Some(why) });
             }
         }
     }
 
-    /// Whether a write precedes an access of a thread, because a read that has seen the write precedes it.
-    fn is_observed(&self, threads: &Threads, actor: Actor, view: &Times, number: u32, strict: bool) -> bool {
-        self.observers.iter().any(|observer| {
-            let by = observer.actor;
-            (observer.from <= number || !strict && observer.result)
-                && number <= observer.to
-                && (by == actor || view.unknown(threads.height, (by.block, by.warp), 1 << by.lane, observer.stamp) == 0)
-        })
-    }
-
     /// Compares a strong access with those that it is not morally strong with. `view` is what its thread knows.
     pub(super) fn meet_strong(
         &mut self,
-        threads: &Threads,
-        view: &Times,
+        view: &View,
         clusters: &Clusters,
         (actor, kind, scope): (Actor, Kind, Scope),
         found: &mut Vec<Conflict>,
@@ -171,8 +153,8 @@ impl Location {
             {
                 continue;
             }
-            let unknown = mark.unknown(view, threads.height, actor);
-            if unknown != 0 && !(mark.kind != Kind::Read && self.is_observed(threads, actor, view, *number, true)) {
+            let unknown = mark.unknown(view, actor);
+            if unknown != 0 && !(mark.kind != Kind::Read && self.observers.precede(actor, view, *number, true)) {
                 let why = Some(Why::NarrowOperation(scope.min(*other)));
                 found.push(Conflict { mark: *mark, lane: unknown.trailing_zeros(), why });
             }
@@ -189,11 +171,27 @@ impl Location {
     pub(super) fn overwritten(&mut self, offset: u32, size: u32) {
         self.end_release();
         if offset <= self.offset && self.offset + self.size <= offset + size {
+            self.forget_accesses();
+        }
+    }
+
+    fn forget_accesses(&mut self) {
+        self.marks.clear();
+        self.observers.clear();
+        (self.phases, self.newest) = (None, 0);
+        (self.narrow, self.several, self.block) = (false, false, None);
+    }
+
+    /// Whether a barrier has ordered all recorded accesses before what a thread does with a view.
+    fn has_settled(&self, view: &View) -> bool {
+        !self.several && self.block.is_none_or(|block| view.has_settled(block, self.newest))
+    }
+
+    /// Drops settled accesses to shared memory before a write of their block. An access that races with them races with the write too.
+    pub(super) fn drop_settled(&mut self, view: &View) {
+        if !self.marks.is_empty() && self.phases.is_none() && self.has_settled(view) {
             self.marks.clear();
             self.observers.clear();
-            self.latest.clear();
-            self.phases = None;
-            (self.narrow, self.several, self.block) = (false, false, None);
         }
     }
 
@@ -219,7 +217,8 @@ impl Location {
             self.note_observer(threads, actor, false);
         }
         if !strict && op.kind == Kind::Write {
-            self.before = Some((actor, now, threads.of(warp, lane).view.clone()));
+            let known = threads.of(warp, lane).view.clone();
+            self.before = Some(Before { by: actor, time: now, known, has_own: false });
             threads.clock.tick();
         }
         let own = threads.of(warp, lane).own.clone();
@@ -313,10 +312,11 @@ impl Location {
         };
         let writer = head.actor.block;
         self.note_observer(threads, actor, true);
-        if let Some((by, time, known)) = &self.before {
-            let mut before = known.clone();
-            before.raise_lanes(threads.height, (by.block, by.warp), 1 << by.lane, *time);
-            threads.follow(warp, lane, &before);
+        if let Some(Before { by, time, known, has_own }) = &mut self.before {
+            if !std::mem::replace(has_own, true) {
+                known.raise_lanes(threads.height, (by.block, by.warp), 1 << by.lane, *time);
+            }
+            threads.follow(warp, lane, known);
         }
         let observed = self.released.observe(block, clusters);
         let released = self.released.of_block(writer);
@@ -352,17 +352,7 @@ impl Location {
 
     /// Remembers that a thread has seen the last write, and those that atomic operations lead from to it.
     fn note_observer(&mut self, threads: &Threads, actor: Actor, result: bool) {
-        let (stamp, from, to) = (threads.clock.now(), self.first, self.last);
-        let latest = self.latest.entry(thread(actor.block, actor.warp, actor.lane)).or_insert(usize::MAX);
-        match self.observers.get_mut(*latest) {
-            Some(known) if (known.from, known.result) == (from, result) && (known.stamp == stamp || known.to == to) => {
-                known.to = to
-            }
-            _ => {
-                *latest = self.observers.len();
-                self.observers.push(Observer { actor, stamp, from, to, result });
-            }
-        }
+        self.observers.note(actor, threads.clock.now(), (self.first, self.last), result);
     }
 
     /// Orders the `fence.sc` operations whose order the accesses to this location determine.
@@ -409,6 +399,8 @@ impl Location {
     /// Records the access for later comparisons.
     pub(super) fn record(&mut self, mark: Mark, scope: Scope) {
         let number = self.last;
+        let is_of_agent = self.block.is_some_and(|block| block != mark.block);
+        self.newest = if is_of_agent { u32::MAX } else { self.newest.max(mark.stamp) };
         let same = |kept: &&mut StrongMark| {
             kept.mark.block == mark.block
                 && kept.mark.warp == mark.warp
@@ -434,7 +426,7 @@ impl Location {
     /// Drops accesses of threads that have a later one of the same kind.
     fn prune(&mut self) {
         let mut seen: FxHashMap<(u32, u8, u8, Scope), u32> = FxHashMap::default();
-        let mut kept: Vec<StrongMark> = Vec::with_capacity(self.marks.len());
+        let mut kept: SmallVec<[StrongMark; 2]> = SmallVec::with_capacity(self.marks.len());
         for entry in self.marks.iter().rev() {
             let mark = &entry.mark;
             let lanes = seen.entry((mark.block, mark.warp, mark.kind as u8, entry.scope)).or_default();

@@ -1,7 +1,7 @@
 //! Recorded accesses of threads of the grid.
 
 use super::Why;
-use super::times::Times;
+use super::view::View;
 use crate::races::cell::Kind;
 
 /// A thread of the grid.
@@ -32,12 +32,12 @@ pub(crate) struct Mark {
 impl Mark {
     /// The lanes other than the thread itself whose access is not ordered before an access with a view.
     #[inline]
-    pub(super) fn unknown(&self, view: &Times, height: u32, actor: Actor) -> u32 {
+    pub(super) fn unknown(&self, view: &View, actor: Actor) -> u32 {
         let warp = u32::from(self.warp);
         let own = if self.block == actor.block && warp == actor.warp { 1 << actor.lane } else { 0 };
         match self.lanes & !own {
             0 => 0,
-            lanes => view.unknown(height, (self.block, warp), lanes, self.stamp),
+            lanes => view.unknown((self.block, warp), lanes, self.stamp),
         }
     }
 }

@@ -7,11 +7,12 @@
 use super::clusters::Clusters;
 use super::mark::{Actor, Conflict, Mark};
 pub(super) use super::page::PAGE;
-use super::page::{Cell, Page};
+use super::page::{Cell, Page, Placed, Spare};
 use super::proxies::Fenced;
 use super::stale::Flags;
 use super::threads::{Group, Missed, Scope, Threads};
 use super::times::{Times, thread};
+use super::view::View;
 use super::{Strong, Why};
 use crate::races::cell::Kind;
 use rustc_hash::FxHashMap;
@@ -20,6 +21,11 @@ use rustc_hash::FxHashMap;
 const SHARED: u64 = 1 << 63;
 /// The most unordered writes of one value that a cell keeps.
 const EQUAL_WRITES: usize = 16;
+
+/// The number of pages that are found without their table.
+const RECENT: usize = 64;
+/// No page has this number.
+const NO_PAGE: (u64, usize) = (u64::MAX, 0);
 
 /// The size of a barrier object in bytes.
 const OBJECT: u32 = 8;
@@ -36,10 +42,11 @@ pub(crate) fn is_shared(address: u64) -> bool {
 /// The accesses of the grid.
 pub(crate) struct Memory {
     numbers: FxHashMap<u64, usize>,
-    /// The number and the index of the last page, which the next lane mostly accesses too.
-    last: Option<(u64, usize)>,
+    /// The numbers and the indices of the last pages, by the low bits of the number.
+    recent: [(u64, usize); RECENT],
     pages: Vec<Page>,
     free: Vec<usize>,
+    spare: Spare,
     pub clusters: Clusters,
     pub(super) fenced: Fenced,
     flags: Flags,
@@ -48,18 +55,21 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new(strict: bool) -> Memory {
-        let (numbers, last, pages, free, clusters, fenced, flags) = Default::default();
-        Memory { numbers, last, pages, free, clusters, fenced, flags, strict }
+        let (numbers, pages, free, spare, clusters, fenced, flags) = Default::default();
+        Memory { numbers, recent: [NO_PAGE; RECENT], pages, free, spare, clusters, fenced, flags, strict }
     }
 
     /// The index of a page, which may be new.
     #[inline]
     fn index(&mut self, number: u64) -> usize {
-        if let Some((last, index)) = self.last
-            && last == number
-        {
-            return index;
+        match self.recent[number as usize % RECENT] {
+            (recent, index) if recent == number => index,
+            _ => self.find(number),
         }
+    }
+
+    #[inline(never)]
+    fn find(&mut self, number: u64) -> usize {
         let Memory { numbers, pages, free, .. } = self;
         let index = *numbers.entry(number).or_insert_with(|| {
             free.pop().unwrap_or_else(|| {
@@ -67,7 +77,7 @@ impl Memory {
                 pages.len() - 1
             })
         });
-        self.last = Some((number, index));
+        self.recent[number as usize % RECENT] = (number, index);
         index
     }
 
@@ -88,8 +98,8 @@ impl Memory {
     pub(crate) fn block_ends(&mut self, block: u32, bytes: u64) {
         for number in in_shared(block, 0) / PAGE..=in_shared(block, bytes) / PAGE {
             if let Some(index) = self.numbers.remove(&number) {
-                self.pages[index].clear();
-                self.last = None;
+                self.pages[index].clear(&mut self.spare);
+                self.recent[number as usize % RECENT] = NO_PAGE;
                 self.free.push(index);
             }
         }
@@ -99,8 +109,7 @@ impl Memory {
     /// `view` is what they all know. Returns `false`, and records nothing, if the lanes must be compared one by one.
     pub(crate) fn weak_row(
         &mut self,
-        threads: &Threads,
-        view: &Times,
+        view: &View,
         (actor, mark): (Actor, Mark),
         (address, size): (u64, u32),
         values: &[u32; 32],
@@ -115,13 +124,13 @@ impl Memory {
         // A lane of the same warp has accessed its own piece only.
         let is_ordered = |other: &Mark| {
             let place = (other.block, u32::from(other.warp));
-            place == (actor.block, actor.warp) || view.unknown(threads.height, place, other.lanes, other.stamp) == 0
+            place == (actor.block, actor.warp) || view.unknown(place, other.lanes, other.stamp) == 0
         };
         if !row.cell.iter().filter(|other| mark.kind.conflicts(other.kind)).all(is_ordered) {
             return false;
         }
         match mark.kind {
-            Kind::Read => keep_read(&mut row.cell, threads, view, actor, mark),
+            Kind::Read => keep_read(&mut row.cell, view, actor, mark),
             _ => {
                 row.cell.clear();
                 row.cell.push(mark);
@@ -136,7 +145,7 @@ impl Memory {
     pub(crate) fn weak(
         &mut self,
         threads: &Threads,
-        view: &Times,
+        view: &View,
         (actor, mark): (Actor, Mark),
         (address, size): (u64, u32),
         found: &mut Vec<Conflict>,
@@ -153,22 +162,30 @@ impl Memory {
                 cell.push(mark);
                 continue;
             }
+            let settled = |other: &Mark| view.has_settled(other.block, other.stamp) && !other.read_only;
             match mark.kind {
                 Kind::Read => read(cell, threads, view, actor, mark, found),
+                _ if cell.iter().all(settled) => {
+                    cell.clear();
+                    cell.push(mark);
+                }
                 _ => write(cell, threads, view, actor, mark, strict, found),
             }
         }
         let overlapped = page.overlapped(offset, size);
         let near = page.locations[overlapped.clone()].iter_mut();
-        for location in near.filter(|location| location.overlaps(offset, size)) {
-            location.meet(threads, view, (actor, mark.kind), strict, found);
-            found.extend(location.accesses().filter_map(|other| other.meets_read_only(&mark)));
+        for Placed { location, .. } in near.filter(|placed| placed.overlaps(offset, size)) {
+            location.meet(view, (actor, mark.kind), strict, found);
+            // A strong access is none by the read-only path.
+            if mark.read_only {
+                found.extend(location.accesses().filter_map(|other| other.meets_read_only(&mark)));
+            }
             if mark.kind != Kind::Read {
                 location.overwritten(offset, size);
             }
         }
         if mark.kind != Kind::Read {
-            page.drop_empty(overlapped);
+            page.drop_empty(overlapped, &mut self.spare);
         }
     }
 
@@ -190,21 +207,21 @@ impl Memory {
     pub(crate) fn strong(
         &mut self,
         threads: &mut Threads,
-        view: &Times,
+        view: &View,
         (actor, mark, op): (Actor, Mark, Strong),
         (address, size): (u64, u32),
         found: &mut Vec<Conflict>,
     ) {
         let strict = self.strict;
         let index = self.index(address / PAGE);
-        let Memory { pages, clusters, flags, .. } = self;
+        let Memory { pages, spare, clusters, flags, .. } = self;
         let page = &mut pages[index];
         let offset = (address % PAGE) as u32;
         let before = found.len();
         page.split(offset, size);
         for cell in &page.cells[page.cells_of(offset, size)] {
             for other in cell.iter().filter(|other| mark.kind != Kind::Read || other.kind != Kind::Read) {
-                let unknown = other.unknown(view, threads.height, actor);
+                let unknown = other.unknown(view, actor);
                 if unknown != 0 {
                     let why = if op.step.is_some() { Why::BarrierObject } else { Why::Plain };
                     found.push(Conflict { mark: *other, lane: unknown.trailing_zeros(), why: Some(why) });
@@ -216,12 +233,11 @@ impl Memory {
         let plain = found.get(before).map(|conflict| conflict.mark.block);
         let before = found.len();
         let overlapped = page.overlapped(offset, size);
-        for other in &mut page.locations[overlapped] {
-            if !other.overlaps(offset, size) || (other.offset, other.size) == (offset, size) {
-                continue;
-            }
+        let near = page.locations[overlapped].iter_mut();
+        let others = near.filter(|placed| placed.overlaps(offset, size) && !placed.is(offset, size));
+        for Placed { location: other, .. } in others {
             if strict {
-                other.meet(threads, view, (actor, mark.kind), true, found);
+                other.meet(view, (actor, mark.kind), true, found);
             }
             // A read of the other bytes is not morally strong with this write. The words of a copy's reduction may be parts of its elements.
             if mark.kind != Kind::Read && !mark.by_copy {
@@ -229,10 +245,13 @@ impl Memory {
             }
         }
         found[before..].iter_mut().for_each(|conflict| conflict.why = Some(Why::MixedSizes));
-        let location = page.location((offset, size), is_shared(address));
+        let location = page.location((offset, size), is_shared(address), spare);
         // Operations on a barrier object do not race with each other, whatever they order.
         let scope = if op.step.is_some() { Scope::System } else { op.scope };
-        location.meet_strong(threads, view, clusters, (actor, mark.kind, scope), found);
+        location.meet_strong(view, clusters, (actor, mark.kind, scope), found);
+        if is_shared(address) && mark.kind != Kind::Read && clusters.are_blocks() {
+            location.drop_settled(view);
+        }
         let passes = op.step.is_none() && !is_shared(address);
         let own = thread(actor.block, actor.warp, actor.lane);
         if passes
@@ -240,8 +259,8 @@ impl Memory {
             && let Some(write) = location.written.filter(|write| write.mark.block != actor.block)
         {
             let data = op.kind == Kind::Read && !op.acquires && write.mark.kind == Kind::Write;
-            if data && flags.is_behind(own, &write) && !location.was_read_by(own) {
-                let unknown = write.mark.unknown(view, threads.height, actor);
+            if data && flags.is_behind(own, &write) && !location.was_read_by(actor) {
+                let unknown = write.mark.unknown(view, actor);
                 let lane = unknown.trailing_zeros();
                 if unknown != 0 && reason(threads, actor, &write.mark, lane).is_some() {
                     found.push(Conflict { mark: write.mark, lane, why: Some(Why::OldValue) });
@@ -264,7 +283,7 @@ impl Memory {
     /// Lets completed copies of a thread of `block` arrive at the barrier object at an address.
     pub(crate) fn complete(&mut self, block: u32, known: &Times, address: u64, ended: bool) {
         let (index, offset) = (self.index(address / PAGE), (address % PAGE) as u32);
-        self.pages[index].location((offset, OBJECT), true).complete(block, known, ended);
+        self.pages[index].location((offset, OBJECT), true, &mut self.spare).complete(block, known, ended);
     }
 }
 
@@ -291,10 +310,10 @@ fn reason(threads: &Threads, actor: Actor, mark: &Mark, lane: u32) -> Option<Why
 
 /// Compares an access with an earlier one. Unless `strict`, a flag without a fence orders the reads before it: their values were used
 /// before the flag was written.
-fn meet(threads: &Threads, view: &Times, actor: Actor, other: &Mark, strict: bool, found: &mut Vec<Conflict>) -> bool {
-    let mut unknown = other.unknown(view, threads.height, actor);
+fn meet(threads: &Threads, view: &View, actor: Actor, other: &Mark, strict: bool, found: &mut Vec<Conflict>) -> bool {
+    let mut unknown = other.unknown(view, actor);
     if unknown != 0 && !strict && other.kind == Kind::Read && view.has_followed() {
-        unknown = other.unknown(&view.with_followed(), threads.height, actor);
+        unknown = other.unknown(&view.with_followed(), actor);
     }
     if unknown != 0 {
         let lane = unknown.trailing_zeros();
@@ -303,17 +322,17 @@ fn meet(threads: &Threads, view: &Times, actor: Actor, other: &Mark, strict: boo
     unknown != 0
 }
 
-fn read(cell: &mut Cell, threads: &Threads, view: &Times, actor: Actor, mark: Mark, found: &mut Vec<Conflict>) {
+fn read(cell: &mut Cell, threads: &Threads, view: &View, actor: Actor, mark: Mark, found: &mut Vec<Conflict>) {
     for other in cell.iter().filter(|other| other.kind != Kind::Read) {
         if !meet(threads, view, actor, other, true, found) {
             found.extend(other.meets_read_only(&mark));
         }
     }
-    keep_read(cell, threads, view, actor, mark);
+    keep_read(cell, view, actor, mark);
 }
 
 /// Records a read.
-fn keep_read(cell: &mut Cell, threads: &Threads, view: &Times, actor: Actor, mark: Mark) {
+fn keep_read(cell: &mut Cell, view: &View, actor: Actor, mark: Mark) {
     for kept in cell.iter_mut().rev().take(4) {
         if kept.kind == Kind::Read && kept.block == mark.block && kept.warp == mark.warp {
             if kept.stamp == mark.stamp && kept.pc == mark.pc {
@@ -325,21 +344,26 @@ fn keep_read(cell: &mut Cell, threads: &Threads, view: &Times, actor: Actor, mar
                 return;
             }
         }
+        // A write that races with the settled read races with the later one too.
+        if kept.kind == Kind::Read && !kept.read_only && view.has_settled(kept.block, kept.stamp) {
+            *kept = mark;
+            return;
+        }
     }
     if cell.len() >= 8 && cell.len() == cell.capacity() {
-        prune(cell, threads, view, actor);
+        prune(cell, view, actor);
     }
     cell.push(mark);
 }
 
 /// Drops reads that are ordered before a read with the view, and reads of threads that have read again.
-fn prune(cell: &mut Cell, threads: &Threads, view: &Times, actor: Actor) {
+fn prune(cell: &mut Cell, view: &View, actor: Actor) {
     let mut seen: FxHashMap<(u32, u8), u32> = FxHashMap::default();
     let mut kept = Cell::with_capacity(cell.len() + 1);
     for mark in cell.iter().rev() {
         if mark.kind == Kind::Read {
             let lanes = seen.entry((mark.block, mark.warp)).or_default();
-            let covered = mark.lanes & !*lanes == 0 || mark.unknown(view, threads.height, actor) == 0;
+            let covered = mark.lanes & !*lanes == 0 || mark.unknown(view, actor) == 0;
             if covered && !mark.read_only {
                 continue;
             }
@@ -355,7 +379,7 @@ fn prune(cell: &mut Cell, threads: &Threads, view: &Times, actor: Actor) {
 fn write(
     cell: &mut Cell,
     threads: &Threads,
-    view: &Times,
+    view: &View,
     actor: Actor,
     mark: Mark,
     strict: bool,
@@ -372,7 +396,7 @@ fn write(
             return false;
         }
         let merges = other.block == mark.block && other.warp == mark.warp && other.stamp == mark.stamp;
-        let keeps = other.unknown(view, threads.height, actor) != 0 && equal < EQUAL_WRITES && !merges;
+        let keeps = other.unknown(view, actor) != 0 && equal < EQUAL_WRITES && !merges;
         equal += usize::from(keeps);
         keeps || merges && other.lanes & !mark.lanes != 0
     });

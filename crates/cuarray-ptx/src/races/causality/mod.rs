@@ -43,6 +43,7 @@ mod clusters;
 mod location;
 pub(crate) mod mark;
 pub(crate) mod memory;
+mod observers;
 mod page;
 pub(crate) mod phases;
 pub(crate) mod proxies;
@@ -51,6 +52,7 @@ mod row;
 mod stale;
 pub(crate) mod threads;
 pub(crate) mod times;
+pub(crate) mod view;
 
 use super::cell::Kind;
 use memory::Memory;

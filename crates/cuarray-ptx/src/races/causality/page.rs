@@ -15,37 +15,54 @@ const WIDEST: u32 = 16;
 /// The plain accesses to a piece of a page: mostly a write, or a write and a read.
 pub(super) type Cell = SmallVec<[Mark; 2]>;
 
+/// A location with its place, which a search reads without the location.
+pub(super) struct Placed {
+    offset: u32,
+    size: u32,
+    pub location: Box<Location>,
+}
+
+impl Placed {
+    #[inline]
+    pub(super) fn overlaps(&self, offset: u32, size: u32) -> bool {
+        self.offset < offset + size && offset < self.offset + self.size
+    }
+
+    pub(super) fn is(&self, offset: u32, size: u32) -> bool {
+        (self.offset, self.size) == (offset, size)
+    }
+}
+
+/// Locations without records. Later ones use their memory.
+pub(super) type Spare = Vec<Box<Location>>;
+
 /// A page in pieces of `1 << shift` bytes.
 pub(super) struct Page {
     shift: u32,
     pub cells: Vec<Cell>,
     /// They do not overlap each other, and the cells below them are empty.
     rows: Vec<Row>,
-    /// In the order of their offsets.
-    #[expect(clippy::vec_box, reason = "an insertion moves the others")]
-    pub locations: Vec<Box<Location>>,
-    /// Locations of a block that has ended. The next block uses their memory.
-    #[expect(clippy::vec_box, reason = "they move between the lists")]
-    spare: Vec<Box<Location>>,
+    /// In the order of their offsets and sizes.
+    pub locations: Vec<Placed>,
 }
 
 impl Page {
     pub(super) fn new() -> Page {
-        Page { shift: LARGEST, cells: Vec::new(), rows: Vec::new(), locations: Vec::new(), spare: Vec::new() }
+        Page { shift: LARGEST, cells: Vec::new(), rows: Vec::new(), locations: Vec::new() }
     }
 
     /// Drops the accesses. The next ones have the same sizes mostly, so the pieces stay as small.
-    pub(super) fn clear(&mut self) {
+    pub(super) fn clear(&mut self, spare: &mut Spare) {
         self.cells.clear();
         self.rows.clear();
-        self.spare.append(&mut self.locations);
+        spare.extend(self.locations.drain(..).map(|placed| placed.location));
     }
 
     /// Drops the locations of a range of their list that have no records.
-    pub(super) fn drop_empty(&mut self, range: std::ops::Range<usize>) {
+    pub(super) fn drop_empty(&mut self, range: std::ops::Range<usize>, spare: &mut Spare) {
         for index in range.rev() {
-            if self.locations[index].is_empty() {
-                self.locations.remove(index);
+            if self.locations[index].location.is_empty() {
+                spare.push(self.locations.remove(index).location);
             }
         }
     }
@@ -55,7 +72,7 @@ impl Page {
         self.split(0, PAGE as u32);
         let cells = self.cells.iter_mut().enumerate().filter(|(index, _)| inside((*index as u64) << self.shift));
         cells.for_each(|(_, cell)| cell.clear());
-        self.locations.retain(|location| !inside(location.offset.into()));
+        self.locations.retain(|placed| !inside(placed.offset.into()));
     }
 
     /// The row with exactly these pieces, which may be new; `None` if there is another access to one of them.
@@ -73,7 +90,14 @@ impl Page {
     }
 
     /// Makes cells of the rows that overlap an access.
+    #[inline]
     pub(super) fn split(&mut self, offset: u32, size: u32) {
+        if !self.rows.is_empty() {
+            self.split_rows(offset, size);
+        }
+    }
+
+    fn split_rows(&mut self, offset: u32, size: u32) {
         while let Some(index) = self.rows.iter().position(|row| row.overlaps(offset, size)) {
             let row = self.rows.swap_remove(index);
             for (lane, offset) in row.pieces() {
@@ -85,12 +109,19 @@ impl Page {
     }
 
     /// Splits the cells until an access covers whole ones.
+    #[inline]
     pub(super) fn fit(&mut self, offset: u32, size: u32) {
-        let shift = (offset | size).trailing_zeros().min(LARGEST);
+        let shift = (offset | size).trailing_zeros();
+        if self.cells.is_empty() || shift < self.shift {
+            self.make_cells(shift.min(LARGEST));
+        }
+    }
+
+    fn make_cells(&mut self, shift: u32) {
         if self.cells.is_empty() {
             self.shift = self.shift.min(shift);
             self.cells.resize_with((PAGE >> self.shift) as usize, Cell::new);
-        } else if shift < self.shift {
+        } else {
             let times = 1 << (self.shift - shift);
             self.cells = self.cells.iter().flat_map(|cell| std::iter::repeat_n(cell.clone(), times)).collect();
             self.shift = shift;
@@ -111,23 +142,23 @@ impl Page {
         if self.locations.is_empty() {
             return 0..0;
         }
-        let first = self.locations.partition_point(|location| location.offset + WIDEST <= offset);
+        let first = self.locations.partition_point(|placed| placed.offset + WIDEST <= offset);
         let near = self.locations[first..].iter();
-        let last = first + near.take_while(|location| location.offset < offset + size).count();
+        let last = first + near.take_while(|placed| placed.offset < offset + size).count();
         let overlaps = |index: &usize| self.locations[*index].overlaps(offset, size);
         (first..last).find(overlaps).map_or(0..0, |first| first..last)
     }
 
     /// The location with exactly these bytes, which may be new.
-    pub(super) fn location(&mut self, (offset, size): (u32, u32), shared: bool) -> &mut Location {
+    pub(super) fn location(&mut self, (offset, size): (u32, u32), shared: bool, spare: &mut Spare) -> &mut Location {
         let place = self.locations.binary_search_by_key(&(offset, size), |one| (one.offset, one.size));
         let index = place.unwrap_or_else(|index| {
-            let mut location = self.spare.pop().unwrap_or_default();
+            let mut location = spare.pop().unwrap_or_default();
             location.begin((offset, size), shared);
-            self.locations.insert(index, location);
+            self.locations.insert(index, Placed { offset, size, location });
             index
         });
-        &mut self.locations[index]
+        &mut self.locations[index].location
     }
 
     /// The recorded accesses to a range, plain and strong.
@@ -135,7 +166,7 @@ impl Page {
         let plain = self.cells[self.cells_of(offset, size)].iter().flatten().copied();
         let rows = self.rows.iter().flat_map(move |row| row.accesses(offset, size));
         let locations = self.locations[self.overlapped(offset, size)].iter();
-        let locations = locations.filter(move |location| location.overlaps(offset, size));
-        plain.chain(rows).chain(locations.flat_map(|location| location.accesses()).copied())
+        let locations = locations.filter(move |placed| placed.overlaps(offset, size));
+        plain.chain(rows).chain(locations.flat_map(|placed| placed.location.accesses()).copied())
     }
 }

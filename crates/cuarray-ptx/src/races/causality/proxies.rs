@@ -10,6 +10,7 @@ use super::mark::{Actor, Conflict, Mark};
 use super::memory::{Memory, PAGE, is_shared};
 use super::threads::Threads;
 use super::times::Times;
+use super::view::View;
 use crate::races::cell::Kind;
 
 /// A set of memory that a proxy fence applies to, as bits.
@@ -46,7 +47,8 @@ impl Memory {
         found: &mut Vec<Conflict>,
     ) {
         let shared = is_shared(address);
-        let view = &threads.of(actor.warp, actor.lane).known_of(shared);
+        let known = threads.of(actor.warp, actor.lane).known_of(shared);
+        let view = &View::new(known, threads.height, actor.block);
         let fenced = if shared { self.fenced.shared.of_shared() } else { self.fenced.global.clone() };
         let mut check = |mark: Mark| {
             if mark.kind == Kind::Read || mark.by_copy || found.iter().any(|one| one.mark.pc == mark.pc) {
@@ -54,7 +56,7 @@ impl Memory {
             }
             // Without any order, the write races with the copy itself.
             let place = (mark.block, u32::from(mark.warp));
-            let ordered = mark.lanes & !mark.unknown(view, threads.height, actor);
+            let ordered = mark.lanes & !mark.unknown(view, actor);
             let unfenced = fenced.unknown(threads.height, place, ordered, mark.stamp);
             if unfenced != 0 {
                 found.push(Conflict { mark, lane: unfenced.trailing_zeros(), why: Some(Why::NoProxyFence) });

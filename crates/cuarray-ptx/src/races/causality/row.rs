@@ -54,6 +54,7 @@ mod tests {
     use crate::races::causality::mark::{Actor, Conflict, Mark};
     use crate::races::causality::memory::Memory;
     use crate::races::causality::threads::{Clock, Scope, Threads};
+    use crate::races::causality::view::View;
     use crate::races::causality::{Strong, Why, times};
     use crate::races::cell::Kind;
 
@@ -100,10 +101,11 @@ mod tests {
             let threads = &self.threads[actor.block as usize];
             let group = threads.of(actor.warp, actor.lane);
             let lanes = (u32::MAX >> (32 - count)) << actor.lane;
+            let view = View::new(group.view.clone(), threads.height, actor.block);
             let row = Mark { lanes, ..self.mark(actor, pc, kind) };
             if may_be_row
                 && group.lanes & lanes == lanes
-                && self.memory.weak_row(threads, &group.view, (actor, row), (address, size), values)
+                && self.memory.weak_row(&view, (actor, row), (address, size), values)
             {
                 self.rows += 1;
                 return Vec::new();
@@ -113,7 +115,7 @@ mod tests {
                 let actor = Actor { lane: actor.lane + index, ..actor };
                 let mark = Mark { value: values[actor.lane as usize], ..self.mark(actor, pc, kind) };
                 let threads = &self.threads[actor.block as usize];
-                let view = threads.of(actor.warp, actor.lane).view.clone();
+                let view = View::new(threads.of(actor.warp, actor.lane).view.clone(), threads.height, actor.block);
                 let mut found = Vec::new();
                 let at = address + u64::from(index * size);
                 self.memory.weak(threads, &view, (actor, mark), (at, size), &mut found);
@@ -127,7 +129,7 @@ mod tests {
             let op = Strong { kind, scope, acquires: true, releases: true, result: true, step: None };
             let mark = self.mark(actor, pc, kind);
             let threads = &mut self.threads[actor.block as usize];
-            let view = threads.of(actor.warp, actor.lane).view.clone();
+            let view = View::new(threads.of(actor.warp, actor.lane).view.clone(), threads.height, actor.block);
             let mut found = Vec::new();
             self.memory.strong(threads, &view, (actor, mark, op), (address, 4), &mut found);
             self.clock.tick();

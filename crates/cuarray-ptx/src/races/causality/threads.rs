@@ -163,6 +163,8 @@ pub(crate) struct Threads {
     ended: Times,
     /// Whether a thread of the block has released by a fence.
     fenced: bool,
+    /// The number of changes of groups.
+    pub changes: u64,
     /// The turn of the grid's barrier that has last ordered the threads.
     pub grid_turn: u32,
 }
@@ -189,6 +191,7 @@ impl Threads {
             barriers: vec![Arrivals::default(); BARRIERS],
             ended: Times::default(),
             fenced: false,
+            changes: 0,
             grid_turn,
         }
     }
@@ -202,6 +205,7 @@ impl Threads {
 
     /// Calls `f` with the groups of lanes, which it may change.
     pub(crate) fn change(&mut self, warp: u32, lanes: u32, mut f: impl FnMut(&mut Group)) {
+        self.changes += 1;
         let groups = &mut self.warps[warp as usize];
         for index in 0..groups.len() {
             let inside = groups[index].lanes & lanes;

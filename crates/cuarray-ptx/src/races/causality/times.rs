@@ -164,6 +164,38 @@ fn join(one: &Rc<Node>, other: &Rc<Node>) -> Rc<Node> {
     }
 }
 
+/// Joins another node into one, in place where no other clock has it.
+fn join_into(one: &mut Rc<Node>, other: &Rc<Node>) {
+    if Rc::ptr_eq(one, other) || one.floor >= other.top {
+        return;
+    }
+    // A digest that is not known costs more than the join.
+    let are_equal = one.digest.get().is_some_and(|digest| other.digest.get() == Some(digest));
+    if other.floor >= one.top || are_equal {
+        return one.clone_from(other);
+    }
+    let Some(own) = Rc::get_mut(one) else { return *one = join(one, other) };
+    let floor = own.floor.max(other.floor);
+    match (&mut own.below, &other.below) {
+        (Below::Nodes(ones), Below::Nodes(others)) => {
+            for (own, other) in ones.iter_mut().zip(others) {
+                match (&mut *own, other) {
+                    (Some(own), Some(other)) => join_into(own, other),
+                    (None, Some(other)) => *own = Some(other.clone()),
+                    (_, None) => {}
+                }
+            }
+        }
+        (Below::Lanes(ones), Below::Lanes(others)) => {
+            ones.iter_mut().zip(others).for_each(|(own, other)| *own = (*own).max(*other).max(floor));
+        }
+        (_, Below::Nothing) => return own.raise_floor(floor),
+        _ => return *one = join(one, other),
+    }
+    own.floor = floor;
+    own.trim();
+}
+
 fn raised_floor(old: &Rc<Node>, floor: u32) -> Rc<Node> {
     let mut raised = old.clone();
     if old.floor < floor {
@@ -232,7 +264,7 @@ fn join_trees(one: &mut Option<Rc<Node>>, other: &Option<Rc<Node>>) {
     match (&mut *one, other) {
         (_, None) => {}
         (None, Some(_)) => one.clone_from(other),
-        (Some(node), Some(other)) => *node = join(node, other),
+        (Some(node), Some(other)) => join_into(node, other),
     }
 }
 
@@ -313,6 +345,20 @@ impl Times {
     /// Raises the times of all threads of a block.
     pub(crate) fn raise_block(&mut self, height: u32, block: u32, time: u32) {
         raise(self.all.get_or_insert_with(nothing), height, BLOCK, (thread(block, 0, 0), 0), time);
+    }
+
+    /// The time up to which the accesses of all threads of a block are known.
+    pub(super) fn settled(&self, height: u32, block: u32) -> u32 {
+        let Some(mut node) = self.all.as_ref() else { return 0 };
+        let (mut settled, mut level) = (node.floor, height);
+        while level > BLOCK
+            && let Below::Nodes(nodes) = &node.below
+            && let Some(below) = &nodes[(thread(block, 0, 0) >> (5 * level)) as usize % BRANCHES]
+        {
+            (node, level) = (below, level - 1);
+            settled = settled.max(node.floor);
+        }
+        settled
     }
 
     /// The lanes of a mask of a warp whose accesses at `time` are not known.
