@@ -185,7 +185,7 @@ impl Machine<'_> {
 
     /// Executes the current fragment until an instruction stops it.
     pub(crate) fn interpret(&mut self) {
-        if self.undefined.is_some() {
+        if self.undefined.is_some() && self.has_undefined() {
             return self.follow();
         }
         #[cfg(target_arch = "x86_64")]

@@ -260,7 +260,9 @@ impl Machine<'_> {
     /// Records an access to one region.
     fn note(&mut self, index: usize, size: u32, write: bool) {
         let Region { start, host, .. } = self.launch.regions[index];
-        if let Some(undefined) = self.undefined.as_mut().filter(|_| write && !self.recorder.updates) {
+        if let Some(undefined) = self.undefined.as_mut().filter(|_| write && !self.recorder.updates)
+            && !undefined.global.is_empty()
+        {
             let places = bits(self.mask).map(|lane| self.addresses[lane as usize] - start + host);
             places.for_each(|place| undefined.global.define(place, place + u64::from(size)));
         }

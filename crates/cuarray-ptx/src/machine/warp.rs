@@ -56,7 +56,7 @@ pub(crate) struct Fragment {
 }
 
 /// A cache line of registers.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 #[repr(C, align(64))]
 pub(crate) struct Line([u64; 8]);
 

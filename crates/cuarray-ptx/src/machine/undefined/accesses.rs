@@ -34,6 +34,15 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether neither the registers of the call nor any byte of memory has undefined bits. An access to unwritten bytes has begun to
+    /// follow them.
+    fn is_defined(&self) -> bool {
+        self.warp.frames[self.frame as usize].twin.is_none()
+            && self.warp.undefined.is_empty()
+            && self.block.undefined.is_empty()
+            && self.undefined.as_ref().is_none_or(|undefined| undefined.global.is_empty())
+    }
+
     fn shadow_place(&mut self, lane: usize, pointer: u64) -> Place {
         if self.local_lanes >> lane & 1 == 1 {
             return Place::Local(pointer.wrapping_sub(self.warp.local.as_ptr() as u64));
@@ -72,6 +81,12 @@ impl Machine<'_> {
                 Some((each_bit(unwritten) | undefined.map_or(0, |(bits, _)| bits), origin))
             }
         }
+    }
+
+    /// The undefined bits of an element of `size` bytes that a lane accesses, and their source.
+    fn undefined_element(&mut self, lane: usize, index: u32, size: u32) -> Option<(u64, Origin)> {
+        let pointer = self.pointers[lane].wrapping_add(self.element(lane, index * size));
+        self.undefined_bits(lane, pointer as u64, size)
     }
 
     /// The bytes, as bits, of up to 8 bytes of a region that nothing has written.
@@ -187,12 +202,18 @@ impl Machine<'_> {
     /// As for a load that [`Machine::locate`] has prepared, after it has written its targets.
     #[cold]
     pub(in crate::machine) unsafe fn follow_load<M: Cell, S: Slot>(&mut self, target: u32, index: u32) -> Flow {
+        if self.is_defined() {
+            return Flow::Next;
+        }
         let size = size_of::<M>() as u32;
+        let has_twin = self.warp.frames[self.frame as usize].twin.is_some();
+        if !has_twin && !bits(self.mask).any(|lane| self.undefined_element(lane as usize, index, size).is_some()) {
+            return Flow::Next;
+        }
         let twin = self.twin();
         for lane in bits(self.mask).map(|lane| lane as usize) {
-            let at = self.element(lane, index * size);
-            let pointer = self.pointers[lane].wrapping_add(at);
-            let undefined = self.undefined_bits(lane, pointer as u64, size);
+            let pointer = self.pointers[lane].wrapping_add(self.element(lane, index * size));
+            let undefined = self.undefined_element(lane, index, size);
             // SAFETY: this function's contract: the pointer is valid, and both sets have the register.
             unsafe {
                 let mut value = M::get(pointer);
@@ -213,6 +234,9 @@ impl Machine<'_> {
     /// As for a store that [`Machine::locate`] has prepared.
     #[cold]
     pub(in crate::machine) unsafe fn follow_store<M: Cell, S: Slot>(&mut self, sources: &[u32]) {
+        if self.is_defined() {
+            return;
+        }
         let size = size_of::<M>() as u32;
         let mut whole = self.mask;
         let elements: Vec<[u64; 32]> = sources
@@ -267,6 +291,9 @@ impl Machine<'_> {
         (size, other): (u32, u32),
         updates: bool,
     ) -> Flow {
+        if self.is_defined() {
+            return Flow::Next;
+        }
         let whole = u64::MAX >> (64 - 8 * size);
         // SAFETY: this function's contract.
         let operands = [instruction.b, other].map(|operand| unsafe { self.operand_differences::<S>(operand) });

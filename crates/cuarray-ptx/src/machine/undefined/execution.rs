@@ -46,12 +46,24 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// Whether the warp has undefined values in registers. Drops second sets of registers that have become equal to the first.
+    #[cold]
+    pub(in crate::machine) fn has_undefined(&mut self) -> bool {
+        for frame in &mut self.warp.frames {
+            if frame.twin.as_ref().is_some_and(|twin| twin.registers == frame.registers) {
+                frame.twin = None;
+            }
+        }
+        let any = self.warp.frames.iter().any(|frame| frame.twin.is_some());
+        if let Some(undefined) = self.undefined.as_mut() {
+            undefined.follows = any;
+        }
+        any
+    }
+
     /// Executes the current fragment as [`Machine::interpret`] does, and follows undefined values.
     #[cold]
     pub(in crate::machine) fn follow(&mut self) {
-        if let Some(undefined) = self.undefined.as_mut() {
-            undefined.follows = true;
-        }
         let program: &'p _ = self.program;
         loop {
             if self.pc >= self.limit && !self.meet() {
@@ -225,6 +237,7 @@ impl<'p> Machine<'p> {
     /// # Safety
     /// The register belongs to the running instruction.
     pub(super) unsafe fn differences(&mut self, register: Register) -> Option<[u64; 32]> {
+        self.warp.frames[self.frame as usize].twin.as_ref()?;
         let (own, twin, place) = (self.bases[0], self.twin(), register.place());
         // SAFETY: this function's contract: both sets have the register. A head is that of its row.
         unsafe {

@@ -1,7 +1,7 @@
 //! Undefined values: what nothing has written, and what a lane that takes no part would have given.
 //!
-//! A launch that meets no undefined value pays nothing. At the first one the machine begins to execute each instruction twice,
-//! on two sets of registers ([`Twin`]) that differ in the undefined bits only. A result is undefined where the two differ, so
+//! A launch that meets no undefined value pays nothing. At the first one of a warp the machine begins to execute each instruction of
+//! the warp twice, on two sets of registers ([`Twin`]) that differ in the undefined bits only. It ends where the sets have become equal. A result is undefined where the two differ, so
 //! `and` with zero, a selection of the other side, or a shift that drops the bits give defined results, as they should.
 //! A comparison of undefined values is undefined, although both executions may find the same result.
 //!
@@ -28,21 +28,21 @@ pub(crate) const POISON: u64 = 0xfff5_a5a5_fff5_a5a5;
 pub(crate) struct Undefined {
     /// The undefined bits of global memory that threads have written, by the host's addresses.
     pub global: Shadow,
-    /// Whether the machine has left the usual loop.
+    /// Whether the machine has left the usual loop for the running warp.
     follows: bool,
     /// The source of an undefined value that the running instruction has met.
     met: Option<Origin>,
 }
 
 impl Machine<'_> {
-    /// Begins to follow undefined values. The running instruction still has to execute a second time.
+    /// Begins to follow undefined values of the running warp. The running instruction still has to execute a second time.
     #[cold]
     pub(super) fn begin_undefined(&mut self) {
         if self.undefined.is_none() {
             self.undefined = Some(Box::default());
             self.shapes.forbid();
-            self.twin();
         }
+        self.twin();
     }
 
     /// Notes that the running instruction has an undefined value that is in no operand of it.

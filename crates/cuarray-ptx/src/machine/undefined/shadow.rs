@@ -16,6 +16,10 @@ impl Shadow {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The undefined bits of up to 8 bytes at a place, and their source.
     pub(super) fn bits(&self, place: u64, size: u32) -> Option<(u64, Origin)> {
         if self.0.is_empty() {
