@@ -11,12 +11,15 @@ pub unsafe trait Plain: Copy + Send + Sync + 'static {}
 
 macro_rules! plain {
     ($($type:ty)*) => { $(
-        // SAFETY: a number, or two of the same type without padding; its alignment is at most 8.
+        // SAFETY: a number, whose alignment is at most 8.
         unsafe impl Plain for $type {}
     )* };
 }
 
-plain!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 f16 bf16 Complex<f32> Complex<f64> Complex<i8>);
+plain!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 f16 bf16);
+
+// SAFETY: two values of the same type one after the other, so there is no padding, and the alignment is theirs.
+unsafe impl<T: Plain> Plain for Complex<T> {}
 
 /// An argument of a work; its elements are in the [`Data`] that the closure gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

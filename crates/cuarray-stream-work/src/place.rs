@@ -13,12 +13,15 @@ use cuarray_abi::{
 };
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC`.
 const NO_DESTRUCTOR_SYNC: c_uint = 1;
 /// `CU_GRAPH_USER_OBJECT_MOVE`.
 const MOVE: c_uint = 1;
+/// The bytes of scratch memory after a work: a number in no type.
+const SCRATCH: u8 = 0xff;
 /// The largest pitch of a copy by rows.
 const LARGEST_PITCH: usize = c_int::MAX as usize;
 
@@ -28,7 +31,7 @@ pub struct Place {
     context: CUcontext,
     /// The device whose primary context the handle retains.
     retained: Option<CUdevice>,
-    staging: Staging,
+    staging: Arc<Staging>,
     kernels: Kernels,
     is_over: AtomicBool,
 }
@@ -53,10 +56,54 @@ impl Place {
         Ok(Place {
             context,
             retained,
-            staging: Staging::default(),
+            staging: Arc::default(),
             kernels: Kernels::default(),
             is_over: AtomicBool::new(false),
         })
+    }
+
+    /// As [`Place::current`], with staging memory that all such places of a context share and never free: freeing it waits for the context. So
+    /// the handles of a library whose functions never wait need not be destroyed, and their primary context stays retained, as with the CUDA
+    /// runtime.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn shared() -> Result<Place> {
+        let mut place = Place::current()?;
+        let mut id = 0;
+        // A driver without numbers of contexts cannot tell a context from an earlier one at its address.
+        if call!(cuCtxGetId(place.context, &mut id)).is_ok() {
+            place.staging = staging::of_context(id);
+        }
+        Ok(place)
+    }
+
+    /// The number of the context's device.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn device(&self) -> Result<c_int> {
+        let mut device = CUdevice::default();
+        self.within(|| call!(cuCtxGetDevice(&mut device)))?;
+        Ok(device)
+    }
+
+    /// Allocates device memory.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn allocate(&self, bytes: usize) -> Result<u64> {
+        let mut address = 0;
+        self.within(|| call!(cuMemAlloc_v2(&mut address, bytes)))?;
+        Ok(address)
+    }
+
+    /// Frees memory of [`Place::allocate`], after the work of the context.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn free(&self, address: u64) -> Result {
+        self.within(|| call!(cuMemFree_v2(address)))
     }
 
     /// Runs calls of the driver with the handle's context as the current one.
@@ -126,6 +173,10 @@ impl Place {
         closure: Box<dyn Fn(&mut Data<'_>) + Send + Sync>,
     ) -> Result {
         let base = lease.address();
+        for (name, rows) in work.scratches() {
+            library_call::accesses(Some(name), false);
+            call!(cuMemsetD8Async(rows.address, SCRATCH, rows.width, stream))?;
+        }
         for argument in work.arguments().filter(|argument| argument.reads) {
             library_call::accesses(Some(argument.name), argument.may_ignore);
             self.copy(argument, base, stream, true)?;

@@ -110,7 +110,8 @@ impl Region {
         self.pointers.is_some_and(is_array) || self.blocks().any(|block| block.rows.address == address)
     }
 
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = Block> {
+    /// The blocks that have bytes.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> {
         self.blocks.iter().copied().filter(|block| block.rows.width > 0 && block.rows.height > 0)
     }
 

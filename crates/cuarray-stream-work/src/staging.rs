@@ -57,6 +57,21 @@ pub(crate) unsafe extern "C" fn end(lease: *mut c_void) {
 /// Blocks of destroyed handles that graphs still use.
 static LEFT: Mutex<Vec<Arc<Block>>> = Mutex::new(Vec::new());
 
+/// The staging memory that places of one context share, by the number of the context.
+static SHARED: Mutex<Vec<(u64, Arc<Staging>)>> = Mutex::new(Vec::new());
+
+/// The staging memory that places of a context share.
+pub(crate) fn of_context(id: u64) -> Arc<Staging> {
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, staging)) = shared.iter().find(|(of, _)| *of == id) {
+        return Arc::clone(staging);
+    }
+    // The driver frees the memory of contexts that end, whose numbers never come back.
+    let made = Arc::new(Staging::default());
+    shared.push((id, Arc::clone(&made)));
+    made
+}
+
 /// The blocks of a handle, each with the id of the stream that used it last.
 #[derive(Debug, Default)]
 pub(crate) struct Staging {

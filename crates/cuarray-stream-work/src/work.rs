@@ -2,7 +2,7 @@
 
 use crate::data::{Argument, Data};
 use crate::driver::{Error, Result};
-use crate::region::Region;
+use crate::region::{Region, Rows};
 use crate::staging::Lease;
 use std::ffi::{CStr, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,6 +26,8 @@ pub(crate) struct Described {
 #[derive(Debug, Default)]
 pub struct Work {
     arguments: Vec<Described>,
+    /// The arguments that a function uses for intermediate values.
+    scratch: Vec<(&'static CStr, Rows)>,
 }
 
 impl Work {
@@ -54,6 +56,12 @@ impl Work {
         self.add(name, region, true, true, true)
     }
 
+    /// Adds an argument whose bytes the function uses for intermediate values. They are overwritten in stream order, and the closure does not
+    /// see them.
+    pub fn scratch(&mut self, name: &'static CStr, address: u64, bytes: usize) {
+        self.scratch.push((name, Rows { address, width: bytes, height: 1, pitch: 0 }));
+    }
+
     fn add(&mut self, name: &'static CStr, region: Region, reads: bool, writes: bool, may_ignore: bool) -> Argument {
         self.arguments.push(Described { name, region, reads, writes, may_ignore, offset: 0 });
         Argument(self.arguments.len() - 1)
@@ -69,6 +77,10 @@ impl Work {
             size = end.checked_next_multiple_of(ALIGNMENT).ok_or(Error::Size)?;
         }
         Ok(size)
+    }
+
+    pub(crate) fn scratches(&self) -> impl Iterator<Item = (&'static CStr, Rows)> {
+        self.scratch.iter().copied().filter(|(_, rows)| rows.width > 0)
     }
 
     pub(crate) fn arguments(&self) -> impl Iterator<Item = &Described> {

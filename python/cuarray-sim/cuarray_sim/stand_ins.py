@@ -153,6 +153,15 @@ STAND_INS = (
         late="its calls fail on the simulated driver",
     ),
     StandIn(
+        name="cuFFT",
+        switch="CUARRAY_SIM_CUFFT",
+        folder="libraries/cufft",
+        # CUDA 13 has cuFFT 12, and CUDA 12 has cuFFT 11.
+        files=("libcufft.so.12", "libcufft.so.11"),
+        symbol="cufftCreate",
+        late="its calls fail on the simulated driver",
+    ),
+    StandIn(
         name="MPI",
         switch="CUARRAY_SIM_MPI",
         folder="libraries/mpi",

@@ -1,0 +1,164 @@
+//! Transforms of arrays without gaps, by the crates `rustfft` and `realfft`.
+
+use crate::problem::{Direction, Kind, Problem};
+use crate::threads::{rows_of_a_job, share, threads};
+use num_complex::Complex;
+use realfft::num_traits::Zero;
+use realfft::{ComplexToReal, FftNum, RealFftPlanner, RealToComplex};
+use rustfft::{Fft, FftDirection, FftPlanner};
+use std::sync::{Arc, OnceLock};
+
+/// The columns that are moved together, so that a cache line is used whole.
+const TILE: usize = 16;
+
+/// The transforms of the dimensions of a problem, in one direction.
+pub(crate) struct Engine<W> {
+    /// A complex transform for each dimension, the last one only if both sides are complex.
+    axes: Vec<Arc<dyn Fft<W>>>,
+    forward: Option<Arc<dyn RealToComplex<W>>>,
+    inverse: Option<Arc<dyn ComplexToReal<W>>>,
+}
+
+/// The engines of a problem. They are made when they are first used: their tables take as much memory as the data.
+#[derive(Default)]
+pub(crate) struct Engines {
+    pub(crate) single: [OnceLock<Engine<f32>>; 2],
+    pub(crate) double: [OnceLock<Engine<f64>>; 2],
+}
+
+impl std::fmt::Debug for Engines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Engines")
+    }
+}
+
+impl<W: FftNum> Engine<W> {
+    pub(crate) fn new(problem: &Problem, direction: Direction) -> Engine<W> {
+        let mut planner = FftPlanner::new();
+        let direction = match direction {
+            Direction::Forward => FftDirection::Forward,
+            Direction::Inverse => FftDirection::Inverse,
+        };
+        let (last, outer) = problem.sizes.split_last().map_or((1, &[][..]), |(last, outer)| (*last, outer));
+        let mut axes: Vec<_> = outer.iter().map(|size| planner.plan_fft(*size, direction)).collect();
+        let (mut forward, mut inverse) = (None, None);
+        match problem.types.0 {
+            Kind::ComplexToComplex => axes.push(planner.plan_fft(last, direction)),
+            Kind::RealToComplex => forward = Some(RealFftPlanner::new().plan_fft_forward(last)),
+            Kind::ComplexToReal => inverse = Some(RealFftPlanner::new().plan_fft_inverse(last)),
+        }
+        Engine { axes, forward, inverse }
+    }
+
+    /// Transforms complex arrays. The input is used for intermediate values.
+    pub(crate) fn complex(&self, problem: &Problem, input: &mut [Complex<W>], output: &mut [Complex<W>]) {
+        let (Some(last), threads) = (self.axes.last(), threads(output.len())) else { return };
+        let size = last.len();
+        let chunk = size * rows_of_a_job(output.len() / size, threads);
+        share(input.chunks_mut(chunk).zip(output.chunks_mut(chunk)), threads, |(input, output)| {
+            let mut scratch = vec![Complex::zero(); last.get_outofplace_scratch_len()];
+            last.process_outofplace_with_scratch(input, output, &mut scratch);
+        });
+        self.outer(problem, size, output, input);
+    }
+
+    /// Transforms real arrays. The input is used for intermediate values.
+    pub(crate) fn forward(&self, problem: &Problem, input: &mut [W], output: &mut [Complex<W>]) {
+        let (Some(last), threads) = (&self.forward, threads(input.len())) else { return };
+        let (real, complex) = (last.len(), last.complex_len());
+        let rows = rows_of_a_job(input.len() / real, threads);
+        let jobs = input.chunks_mut(rows * real).zip(output.chunks_mut(rows * complex));
+        share(jobs, threads, |(input, output)| {
+            let mut scratch = last.make_scratch_vec();
+            for (input, output) in input.chunks_exact_mut(real).zip(output.chunks_exact_mut(complex)) {
+                let done = last.process_with_scratch(input, output, &mut scratch);
+                debug_assert!(done.is_ok(), "the lengths are those of the transform");
+            }
+        });
+        self.outer(problem, complex, output, &mut []);
+    }
+
+    /// Transforms half of complex arrays to real ones. The input is used for intermediate values.
+    pub(crate) fn inverse(&self, problem: &Problem, input: &mut [Complex<W>], output: &mut [W]) {
+        let (Some(last), threads) = (&self.inverse, threads(output.len())) else { return };
+        let (real, complex) = (last.len(), last.complex_len());
+        self.outer(problem, complex, input, &mut []);
+        let rows = rows_of_a_job(output.len() / real, threads);
+        let jobs = input.chunks_mut(rows * complex).zip(output.chunks_mut(rows * real));
+        share(jobs, threads, |(input, output)| {
+            let mut scratch = last.make_scratch_vec();
+            for (input, output) in input.chunks_exact_mut(complex).zip(output.chunks_exact_mut(real)) {
+                // They are 0 for the transform of a real array.
+                input[0].im = W::zero();
+                if real % 2 == 0 {
+                    input[complex - 1].im = W::zero();
+                }
+                let done = last.process_with_scratch(input, output, &mut scratch);
+                debug_assert!(done.is_ok(), "the lengths are those of the transform");
+            }
+        });
+    }
+
+    /// Transforms along all dimensions but the last one, whose rows have `row` elements. `scratch` is used if it is large enough.
+    fn outer(&self, problem: &Problem, row: usize, data: &mut [Complex<W>], scratch: &mut [Complex<W>]) {
+        let dimensions = problem.sizes.len() - 1;
+        if dimensions == 0 {
+            return;
+        }
+        let mut own = Vec::new();
+        let scratch = match scratch.get_mut(..data.len()) {
+            Some(scratch) => scratch,
+            None => {
+                own.resize(data.len(), Complex::zero());
+                &mut own[..]
+            }
+        };
+        let mut inner = row;
+        for axis in self.axes[..dimensions].iter().rev() {
+            columns(&**axis, inner, data, scratch);
+            inner *= axis.len();
+        }
+    }
+}
+
+/// Transforms the columns of matrices with rows of `inner` elements.
+fn columns<W: FftNum>(fft: &dyn Fft<W>, inner: usize, data: &mut [Complex<W>], scratch: &mut [Complex<W>]) {
+    let (size, threads) = (fft.len(), threads(data.len()));
+    if size == 1 {
+        return;
+    }
+    // Columns become rows of the scratch memory, where they are transformed.
+    let source = &*data;
+    let many = rows_of_a_job(data.len() / size, threads);
+    share(scratch.chunks_mut(many * size).enumerate(), threads, |(job, rows)| {
+        let mut first = job * many;
+        for tile in rows.chunks_mut(TILE * size) {
+            transpose_in(source, tile, first, (inner, size));
+            first += tile.len() / size;
+        }
+        let mut own = vec![Complex::zero(); fft.get_inplace_scratch_len()];
+        fft.process_with_scratch(rows, &mut own);
+    });
+    let source = &*scratch;
+    let many = rows_of_a_job(data.len() / inner, threads);
+    share(data.chunks_mut(many * inner).enumerate(), threads, |(job, rows)| {
+        let mut first = job * many;
+        for tile in rows.chunks_mut(TILE * inner) {
+            transpose_in(source, tile, first, (size, inner));
+            first += tile.len() / inner;
+        }
+    });
+}
+
+/// Fills rows of `size` elements with columns of matrices that have `size` rows of `width` elements. The first row is column `first` of all.
+fn transpose_in<T: Copy>(matrices: &[T], rows: &mut [T], first: usize, (width, size): (usize, usize)) {
+    for tile in (0..size).step_by(TILE) {
+        for (number, row) in rows.chunks_exact_mut(size).enumerate() {
+            let (matrix, column) = ((first + number) / width, (first + number) % width);
+            let start = matrix * width * size + column;
+            for at in tile..size.min(tile + TILE) {
+                row[at] = matrices[start + at * width];
+            }
+        }
+    }
+}

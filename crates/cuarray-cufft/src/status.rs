@@ -1,0 +1,52 @@
+//! The statuses of cuFFT.
+
+use cuarray_stream_work::Error;
+
+/// `cufftResult`.
+#[allow(non_camel_case_types)]
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct cufftResult(pub u32);
+
+macro_rules! statuses {
+    ($($name:ident = $number:literal,)*) => {
+        impl cufftResult {
+            $(#[doc = concat!("`CUFFT_", stringify!($name), "`.")] pub const $name: Self = Self($number);)*
+        }
+    };
+}
+
+statuses! {
+    SUCCESS = 0,
+    INVALID_PLAN = 1,
+    ALLOC_FAILED = 2,
+    INVALID_TYPE = 3,
+    INVALID_VALUE = 4,
+    INTERNAL_ERROR = 5,
+    EXEC_FAILED = 6,
+    SETUP_FAILED = 7,
+    INVALID_SIZE = 8,
+    INVALID_DEVICE = 11,
+    NO_WORKSPACE = 13,
+    NOT_SUPPORTED = 16,
+}
+
+/// The result of a function.
+pub(crate) type Outcome<T = ()> = Result<T, cufftResult>;
+
+pub(crate) const INVALID_VALUE: cufftResult = cufftResult::INVALID_VALUE;
+pub(crate) const INVALID_SIZE: cufftResult = cufftResult::INVALID_SIZE;
+pub(crate) const INVALID_PLAN: cufftResult = cufftResult::INVALID_PLAN;
+pub(crate) const NOT_SUPPORTED: cufftResult = cufftResult::NOT_SUPPORTED;
+
+impl From<Error> for cufftResult {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::NoDriver => cufftResult::SETUP_FAILED,
+            Error::Missing(_) => NOT_SUPPORTED,
+            Error::Size => INVALID_SIZE,
+            error if error.is_out_of_memory() => cufftResult::ALLOC_FAILED,
+            _ => cufftResult::EXEC_FAILED,
+        }
+    }
+}
