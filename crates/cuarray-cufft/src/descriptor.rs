@@ -1,4 +1,4 @@
-//! Plans and memory of several devices, of which this library serves one.
+//! The interface for several devices. This library serves one device.
 
 use crate::call::{read, refuse, write};
 use crate::execute::{C2C, C2R, D2Z, Names, R2C, Z2D, Z2Z, execute};

@@ -14,7 +14,7 @@ pub(crate) trait Number: Plain {
 
     fn load(self) -> Self::Work;
     fn store(value: Self::Work) -> Self;
-    /// The same numbers, if the computation has their type.
+    /// Numbers of the computation in the same memory, if they have the same type.
     fn same(numbers: &mut [Self]) -> Option<&mut [Self::Work]>;
     fn same_complex(numbers: &mut [Complex<Self>]) -> Option<&mut [Complex<Self::Work>]>;
     /// The engine of a problem.

@@ -36,7 +36,7 @@ pub(crate) fn set_work_area(plan: cufftHandle, area: *mut c_void) -> Outcome {
     Ok(())
 }
 
-/// `cufftXtSetWorkArea`: a work area for each device, of which there is one.
+/// `cufftXtSetWorkArea`: a work area for each device. There is one device.
 pub(crate) fn set_work_areas(plan: cufftHandle, areas: *const *mut c_void) -> Outcome {
     let plan = plans::find(plan)?;
     plan.settings().work_area = read(areas, 1)?.first().map_or(0, |area| area.addr() as u64);

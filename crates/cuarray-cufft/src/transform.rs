@@ -66,10 +66,11 @@ fn with_input<A: Copy, B: Copy>(
     load: impl Fn(A) -> B,
     f: impl FnOnce(&mut [B]),
 ) {
-    if view.is_packed() && view.size == count(view) {
-        if let Some(elements) = same(memory) {
-            return f(elements);
-        }
+    if view.is_packed()
+        && view.size == count(view)
+        && let Some(elements) = same(memory)
+    {
+        return f(elements);
     }
     let mut elements = Vec::with_capacity(count(view));
     let length = row(view);
@@ -85,10 +86,11 @@ fn with_output<A: Copy, B: Copy + Zero>(
     store: impl Fn(B) -> A,
     f: impl FnOnce(&mut [B]),
 ) {
-    if view.is_packed() && view.size == count(view) {
-        if let Some(elements) = same(memory) {
-            return f(elements);
-        }
+    if view.is_packed()
+        && view.size == count(view)
+        && let Some(elements) = same(memory)
+    {
+        return f(elements);
     }
     let mut elements = vec![B::zero(); count(view)];
     f(&mut elements);

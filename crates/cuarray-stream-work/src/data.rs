@@ -18,7 +18,7 @@ macro_rules! plain {
 
 plain!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 f16 bf16);
 
-// SAFETY: two values of the same type one after the other, so there is no padding, and the alignment is theirs.
+// SAFETY: two values of the same type one after the other, so there is no padding. Both have the alignment of one.
 unsafe impl<T: Plain> Plain for Complex<T> {}
 
 /// An argument of a work; its elements are in the [`Data`] that the closure gets.
