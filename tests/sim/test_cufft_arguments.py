@@ -78,6 +78,8 @@ def test_arguments_of_transforms_are_checked(fft: Fft) -> None:
         (at(put), at(put, 4), FORWARD, INVALID_VALUE),
         (at(0x1230), at(put), FORWARD, EXEC_FAILED),
         (at(put), at(0x1230), FORWARD, EXEC_FAILED),
+        (at(values.ctypes.data & ~15), at(put), FORWARD, EXEC_FAILED),
+        (at(put), at(values.ctypes.data & ~15), FORWARD, EXEC_FAILED),
         (at(put, 8), at(put), FORWARD, EXEC_FAILED),
         (at(put), at(put, 8), FORWARD, EXEC_FAILED),
     ):

@@ -2,8 +2,8 @@
 
 use crate::call::{read, refuse, write};
 use crate::execute::{C2C, C2R, D2Z, Names, R2C, Z2D, Z2Z, execute};
+use crate::kinds::{Kind, Types};
 use crate::plans::{self, Plan};
-use crate::problem::{Kind, Types};
 use crate::status::{INVALID_PLAN, INVALID_VALUE, Outcome};
 use crate::types::*;
 use cuarray_stream_work::{Rows, copy_rows};
@@ -13,35 +13,8 @@ use std::ptr;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The number of devices that a descriptor has room for.
-const MOST: usize = 64;
 /// `CUDA_XT_DESCRIPTOR_VERSION`.
 const VERSION: c_int = 0x0100_0000;
-
-/// `cudaXtDesc`.
-#[allow(non_camel_case_types, non_snake_case, missing_docs)]
-#[repr(C)]
-#[derive(Debug)]
-pub struct cudaXtDesc {
-    pub version: c_int,
-    pub nGPUs: c_int,
-    pub GPUs: [c_int; MOST],
-    pub data: [*mut c_void; MOST],
-    pub size: [usize; MOST],
-    pub cudaXtState: *mut c_void,
-}
-
-/// `cudaLibXtDesc`.
-#[allow(non_camel_case_types, non_snake_case, missing_docs)]
-#[repr(C)]
-#[derive(Debug)]
-pub struct cudaLibXtDesc {
-    pub version: c_int,
-    pub descriptor: *mut cudaXtDesc,
-    pub library: c_int,
-    pub subFormat: c_int,
-    pub libDescriptor: *mut c_void,
-}
 
 /// The memory of a descriptor. The structures are the program's to read, and nothing here depends on what they contain.
 struct Owned {
@@ -101,9 +74,9 @@ pub(crate) fn allocate(plan: cufftHandle, to: *mut *mut cudaLibXtDesc, format: c
     let mut inner = Box::new(cudaXtDesc {
         version: VERSION,
         nGPUs: 1,
-        GPUs: [0; MOST],
-        data: [ptr::null_mut(); MOST],
-        size: [0; MOST],
+        GPUs: [0; MOST_DEVICES],
+        data: [ptr::null_mut(); MOST_DEVICES],
+        size: [0; MOST_DEVICES],
         cudaXtState: ptr::null_mut(),
     });
     inner.GPUs[0] = device;

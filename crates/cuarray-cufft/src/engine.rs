@@ -1,6 +1,6 @@
 //! Transforms of arrays without gaps, by the crates `rustfft` and `realfft`.
 
-use crate::problem::{Direction, Kind, Problem};
+use crate::kinds::{Direction, Kind};
 use crate::threads::{rows_of_a_job, share, threads};
 use num_complex::Complex;
 use realfft::num_traits::Zero;
@@ -13,8 +13,10 @@ const TILE: usize = 16;
 
 /// The transforms of the dimensions of a problem, in one direction.
 pub(crate) struct Engine<W> {
-    /// A complex transform for each dimension, the last one only if both sides are complex.
-    axes: Vec<Arc<dyn Fft<W>>>,
+    /// A complex transform for each dimension but the last one.
+    outer: Vec<Arc<dyn Fft<W>>>,
+    /// The transform of the last dimension, by the sides that are real.
+    complex: Option<Arc<dyn Fft<W>>>,
     forward: Option<Arc<dyn RealToComplex<W>>>,
     inverse: Option<Arc<dyn ComplexToReal<W>>>,
 }
@@ -33,37 +35,37 @@ impl std::fmt::Debug for Engines {
 }
 
 impl<W: FftNum> Engine<W> {
-    pub(crate) fn new(problem: &Problem, direction: Direction) -> Engine<W> {
+    pub(crate) fn new(sizes: &[usize], kind: Kind, direction: Direction) -> Engine<W> {
         let mut planner = FftPlanner::new();
         let direction = match direction {
             Direction::Forward => FftDirection::Forward,
             Direction::Inverse => FftDirection::Inverse,
         };
-        let (last, outer) = problem.sizes.split_last().map_or((1, &[][..]), |(last, outer)| (*last, outer));
-        let mut axes: Vec<_> = outer.iter().map(|size| planner.plan_fft(*size, direction)).collect();
-        let (mut forward, mut inverse) = (None, None);
-        match problem.types.0 {
-            Kind::ComplexToComplex => axes.push(planner.plan_fft(last, direction)),
+        let (last, outer) = sizes.split_last().map_or((1, &[][..]), |(last, outer)| (*last, outer));
+        let outer: Vec<_> = outer.iter().map(|size| planner.plan_fft(*size, direction)).collect();
+        let (mut complex, mut forward, mut inverse) = (None, None, None);
+        match kind {
+            Kind::ComplexToComplex => complex = Some(planner.plan_fft(last, direction)),
             Kind::RealToComplex => forward = Some(RealFftPlanner::new().plan_fft_forward(last)),
             Kind::ComplexToReal => inverse = Some(RealFftPlanner::new().plan_fft_inverse(last)),
         }
-        Engine { axes, forward, inverse }
+        Engine { outer, complex, forward, inverse }
     }
 
     /// Transforms complex arrays. The input is used for intermediate values.
-    pub(crate) fn complex(&self, problem: &Problem, input: &mut [Complex<W>], output: &mut [Complex<W>]) {
-        let (Some(last), threads) = (self.axes.last(), threads(output.len())) else { return };
+    pub(crate) fn complex(&self, input: &mut [Complex<W>], output: &mut [Complex<W>]) {
+        let (Some(last), threads) = (&self.complex, threads(output.len())) else { return };
         let size = last.len();
         let chunk = size * rows_of_a_job(output.len() / size, threads);
         share(input.chunks_mut(chunk).zip(output.chunks_mut(chunk)), threads, |(input, output)| {
             let mut scratch = vec![Complex::zero(); last.get_outofplace_scratch_len()];
             last.process_outofplace_with_scratch(input, output, &mut scratch);
         });
-        self.outer(problem, size, output, input);
+        self.columns(size, output, input);
     }
 
     /// Transforms real arrays. The input is used for intermediate values.
-    pub(crate) fn forward(&self, problem: &Problem, input: &mut [W], output: &mut [Complex<W>]) {
+    pub(crate) fn forward(&self, input: &mut [W], output: &mut [Complex<W>]) {
         let (Some(last), threads) = (&self.forward, threads(input.len())) else { return };
         let (real, complex) = (last.len(), last.complex_len());
         let rows = rows_of_a_job(input.len() / real, threads);
@@ -75,14 +77,14 @@ impl<W: FftNum> Engine<W> {
                 debug_assert!(done.is_ok(), "the lengths are those of the transform");
             }
         });
-        self.outer(problem, complex, output, &mut []);
+        self.columns(complex, output, &mut []);
     }
 
     /// Transforms half of complex arrays to real ones. The input is used for intermediate values.
-    pub(crate) fn inverse(&self, problem: &Problem, input: &mut [Complex<W>], output: &mut [W]) {
+    pub(crate) fn inverse(&self, input: &mut [Complex<W>], output: &mut [W]) {
         let (Some(last), threads) = (&self.inverse, threads(output.len())) else { return };
         let (real, complex) = (last.len(), last.complex_len());
-        self.outer(problem, complex, input, &mut []);
+        self.columns(complex, input, &mut []);
         let rows = rows_of_a_job(output.len() / real, threads);
         let jobs = input.chunks_mut(rows * complex).zip(output.chunks_mut(rows * real));
         share(jobs, threads, |(input, output)| {
@@ -100,9 +102,8 @@ impl<W: FftNum> Engine<W> {
     }
 
     /// Transforms along all dimensions but the last one, whose rows have `row` elements. `scratch` is used if it is large enough.
-    fn outer(&self, problem: &Problem, row: usize, data: &mut [Complex<W>], scratch: &mut [Complex<W>]) {
-        let dimensions = problem.sizes.len() - 1;
-        if dimensions == 0 {
+    fn columns(&self, row: usize, data: &mut [Complex<W>], scratch: &mut [Complex<W>]) {
+        if self.outer.is_empty() {
             return;
         }
         let mut own = Vec::new();
@@ -114,7 +115,7 @@ impl<W: FftNum> Engine<W> {
             }
         };
         let mut inner = row;
-        for axis in self.axes[..dimensions].iter().rev() {
+        for axis in self.outer.iter().rev() {
             columns(&**axis, inner, data, scratch);
             inner *= axis.len();
         }

@@ -1,7 +1,7 @@
 //! Transforms are enqueued.
 
+use crate::kinds::{Direction, Kind, Precision, Types};
 use crate::plans::{self, Plan};
-use crate::problem::{Direction, Kind, Precision, Types};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::transform::{Sides, run};
 use crate::types::{cufftHandle, cufftResult};

@@ -17,6 +17,7 @@ mod engine;
 mod entry_points;
 mod execute;
 mod exports;
+mod kinds;
 mod layout;
 mod making;
 mod numbers;

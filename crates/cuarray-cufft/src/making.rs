@@ -1,8 +1,9 @@
 //! Plans are created, made, measured and destroyed.
 
 use crate::call::{read, write};
+use crate::kinds::{Types, types_of, types_of_data};
 use crate::plans::{self, Plan};
-use crate::problem::{Embedding, Problem, Request, types_of, types_of_data};
+use crate::problem::{Embedding, Problem, Request};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::*;
 use std::ffi::c_int;
@@ -25,7 +26,7 @@ fn many<N: Copy + Into<i64>>(
     input: Given<N>,
     output: Given<N>,
     batch: i64,
-    types: crate::problem::Types,
+    types: Types,
 ) -> Outcome<Request> {
     let rank = usize::try_from(rank).ok().filter(|rank| (1..=3).contains(rank)).ok_or(INVALID_VALUE)?;
     let list = |from: *const N| -> Outcome<Vec<i64>> { Ok(read(from, rank)?.into_iter().map(Into::into).collect()) };

@@ -1,7 +1,8 @@
 //! The types of numbers in memory.
 
 use crate::engine::Engine;
-use crate::problem::{Direction, Problem};
+use crate::kinds::Direction;
+use crate::problem::Problem;
 use cuarray_stream_work::Plain;
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -43,7 +44,8 @@ macro_rules! number {
             }
 
             fn engine(problem: &Problem, direction: Direction) -> &Engine<$work> {
-                problem.engines.$engines[direction as usize].get_or_init(|| Engine::new(problem, direction))
+                problem.engines.$engines[direction as usize]
+                    .get_or_init(|| Engine::new(&problem.sizes, problem.types.0, direction))
             }
         }
     };

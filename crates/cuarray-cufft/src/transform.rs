@@ -1,8 +1,9 @@
 //! A transform of arrays in staging memory.
 
+use crate::kinds::{Direction, Kind};
 use crate::layout::View;
 use crate::numbers::Number;
-use crate::problem::{Direction, Kind, Problem};
+use crate::problem::Problem;
 use cuarray_stream_work::{Argument, Data};
 use num_complex::Complex;
 use realfft::num_traits::Zero;
@@ -22,19 +23,19 @@ pub(crate) fn run<N: Number>(problem: &Problem, direction: Direction, sides: &Si
         Kind::ComplexToComplex => {
             let (from, to) = (data.take::<Complex<N>>(input.0), data.take::<Complex<N>>(output.0));
             with_input(from, &input.1, N::same_complex, load, |from| {
-                with_output(to, &output.1, N::same_complex, store, |to| engine.complex(problem, from, to));
+                with_output(to, &output.1, N::same_complex, store, |to| engine.complex(from, to));
             });
         }
         Kind::RealToComplex => {
             let (from, to) = (data.take::<N>(input.0), data.take::<Complex<N>>(output.0));
             with_input(from, &input.1, N::same, N::load, |from| {
-                with_output(to, &output.1, N::same_complex, store, |to| engine.forward(problem, from, to));
+                with_output(to, &output.1, N::same_complex, store, |to| engine.forward(from, to));
             });
         }
         Kind::ComplexToReal => {
             let (from, to) = (data.take::<Complex<N>>(input.0), data.take::<N>(output.0));
             with_input(from, &input.1, N::same_complex, load, |from| {
-                with_output(to, &output.1, N::same, N::store, |to| engine.inverse(problem, from, to));
+                with_output(to, &output.1, N::same, N::store, |to| engine.inverse(from, to));
             });
         }
     }

@@ -4,7 +4,6 @@
 
 use std::ffi::{c_int, c_void};
 
-pub use crate::descriptor::{cudaLibXtDesc, cudaXtDesc};
 pub use crate::status::cufftResult;
 
 /// `cufftHandle`: a number.
@@ -25,3 +24,30 @@ pub type cufftXtCopyType = c_int;
 pub type cufftXtWorkAreaPolicy = c_int;
 /// `cudaStream_t`.
 pub type cudaStream_t = *mut c_void;
+
+/// The number of devices that a descriptor has room for.
+pub(crate) const MOST_DEVICES: usize = 64;
+/// `cudaXtDesc`.
+#[allow(non_camel_case_types, non_snake_case, missing_docs)]
+#[repr(C)]
+#[derive(Debug)]
+pub struct cudaXtDesc {
+    pub version: c_int,
+    pub nGPUs: c_int,
+    pub GPUs: [c_int; MOST_DEVICES],
+    pub data: [*mut c_void; MOST_DEVICES],
+    pub size: [usize; MOST_DEVICES],
+    pub cudaXtState: *mut c_void,
+}
+
+/// `cudaLibXtDesc`.
+#[allow(non_camel_case_types, non_snake_case, missing_docs)]
+#[repr(C)]
+#[derive(Debug)]
+pub struct cudaLibXtDesc {
+    pub version: c_int,
+    pub descriptor: *mut cudaXtDesc,
+    pub library: c_int,
+    pub subFormat: c_int,
+    pub libDescriptor: *mut c_void,
+}

@@ -8,8 +8,8 @@ use crate::region::{Block, Rows};
 use crate::staging::{self, Lease, Staging};
 use crate::work::{self, Described, Enqueued, Work};
 use cuarray_abi::{
-    CU_MEMORYTYPE_UNIFIED, CUDA_MEMCPY2D, CUarray, CUcontext, CUdevice, CUgraph, CUresult, CUstream,
-    CUstreamCaptureStatus, CUuserObject,
+    CU_MEMORYTYPE_UNIFIED, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CUDA_MEMCPY2D, CUarray, CUcontext, CUdevice, CUgraph,
+    CUresult, CUstream, CUstreamCaptureStatus, CUuserObject,
 };
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
@@ -153,6 +153,10 @@ impl Place {
         self.within(|| {
             work.arguments().filter(|argument| !argument.reads).try_for_each(check_range)?;
             let graph = graph_of(stream)?;
+            if graph.is_none() {
+                // Memory that a graph allocates is none before its launch.
+                work.arguments().try_for_each(check_memory)?;
+            }
             let mut id = u64::MAX;
             if graph.is_none() && call!(cuStreamGetId(stream, &mut id)).is_err() {
                 id = stream.0 as u64;
@@ -256,6 +260,13 @@ fn graph_of(stream: CUstream) -> Result<Option<CUgraph>> {
 /// The size from which an argument that is only written is looked up before anything is enqueued: its staging memory, and what the closure
 /// allocates, may exceed the memory of this machine.
 const LARGE: usize = 1 << 24;
+
+/// Checks that an argument begins in memory that the driver knows. The driver also copies from other memory of the host, and then waits.
+fn check_memory(argument: &Described) -> Result {
+    let Some(Block { rows, .. }) = argument.region.blocks().next() else { return Ok(()) };
+    let mut kind: c_uint = 0;
+    call!(cuPointerGetAttribute((&raw mut kind).cast(), CU_POINTER_ATTRIBUTE_MEMORY_TYPE, rows.address))
+}
 
 /// Checks that a large argument lies in one allocation.
 fn check_range(argument: &Described) -> Result {
