@@ -163,3 +163,71 @@ fn transpose_in<T: Copy>(matrices: &[T], rows: &mut [T], first: usize, (width, s
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The transform by its definition.
+    fn definition(sizes: &[usize], values: &[Complex<f64>], sign: f64) -> Vec<Complex<f64>> {
+        let indices = |number: usize| {
+            let mut rest = number;
+            let mut found: Vec<usize> = sizes
+                .iter()
+                .rev()
+                .map(|size| {
+                    let index = rest % size;
+                    rest /= size;
+                    index
+                })
+                .collect();
+            found.reverse();
+            found
+        };
+        let angle = |one: &[usize], two: &[usize]| {
+            let turns = sizes.iter().enumerate().map(|(at, size)| (one[at] * two[at] % size) as f64 / *size as f64);
+            sign * std::f64::consts::TAU * turns.sum::<f64>()
+        };
+        (0..values.len())
+            .map(|to| {
+                let to = indices(to);
+                values.iter().enumerate().map(|(from, value)| value * Complex::cis(angle(&indices(from), &to))).sum()
+            })
+            .collect()
+    }
+
+    fn close(one: &[Complex<f64>], two: &[Complex<f64>]) -> bool {
+        one.len() == two.len()
+            && one.iter().zip(two).all(|(one, two)| (one - two).norm_sqr() < 1e-18 * one.norm_sqr().max(1.0))
+    }
+
+    proptest! {
+        #[test]
+        fn transforms_are_those_of_the_definition(
+            sizes in prop::collection::vec(1_usize..9, 1..4),
+            forward in any::<bool>(),
+        ) {
+            let count: usize = sizes.iter().product();
+            let values: Vec<_> = (0..count).map(|at| Complex::new((at * 7 % 5) as f64, (at * 3 % 4) as f64)).collect();
+            let (direction, sign) = if forward { (Direction::Forward, -1.0) } else { (Direction::Inverse, 1.0) };
+            let engine = Engine::new(&sizes, Kind::ComplexToComplex, direction);
+            let mut output = vec![Complex::zero(); count];
+            engine.complex(&mut values.clone(), &mut output);
+            prop_assert!(close(&output, &definition(&sizes, &values, sign)));
+        }
+
+        #[test]
+        fn transform_to_real_numbers_undoes_that_of_real_numbers(sizes in prop::collection::vec(1_usize..9, 1..4)) {
+            let count: usize = sizes.iter().product();
+            let values: Vec<f64> = (0..count).map(|at| (at * 7 % 5) as f64).collect();
+            let last = sizes[sizes.len() - 1];
+            let mut half = vec![Complex::zero(); count / last * (last / 2 + 1)];
+            let mut back = vec![0.0; count];
+            Engine::new(&sizes, Kind::RealToComplex, Direction::Forward).forward(&mut values.clone(), &mut half);
+            Engine::new(&sizes, Kind::ComplexToReal, Direction::Inverse).inverse(&mut half, &mut back);
+            let scaled = values.iter().map(|value| value * count as f64);
+            prop_assert!(back.iter().zip(scaled).all(|(one, two)| (one - two).abs() < 1e-9 * count as f64));
+        }
+    }
+}
