@@ -34,6 +34,7 @@ LIBRARIES = {
     "cuarray-cublas-13": "cuarray_sim/libraries/cublas/libcublas.so.13",
     "cuarray-cublaslt-12": "cuarray_sim/libraries/cublaslt/libcublasLt.so.12",
     "cuarray-cublaslt-13": "cuarray_sim/libraries/cublaslt/libcublasLt.so.13",
+    "cuarray-curand": "cuarray_sim/libraries/curand/libcurand.so.10",
     "cuarray-nccl": "cuarray_sim/libraries/nccl/libnccl.so.2",
     "cuarray-mpi": "cuarray_sim/libraries/mpi/libcuarray-mpi.so",
     "cuarray-nvml": "cuarray_sim/libraries/nvml/libnvidia-ml.so.1",
