@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 /// The steps between sequences are `2^SEQUENCE`.
 const SEQUENCE: usize = 76;
 const MODULUS: [u64; 2] = [4_294_967_087, 4_294_944_443];
-/// Scales results to (0, 1]: the reciprocal of the first modulus plus one.
-const NORM: f64 = 2.328_306_549_295_728e-10;
+/// Scales results to (0, 1]: the reciprocal of the first modulus.
+const NORM: f64 = 2.328_306_549_837_828_8e-10;
 /// Scales results to 32 bits.
 const BITS_NORM: f64 = 1.000_000_048_662;
 
