@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy  # noqa: F401 -- pytester unloads modules that its runs have loaded, and NumPy cannot load twice
 import pytest
 from blas_probe import blas, blas_library
+from random_probe import random, random_library
 
 import cuarray_sim
 
-__all__ = ["blas", "blas_library"]
+__all__ = ["blas", "blas_library", "random", "random_library"]
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
