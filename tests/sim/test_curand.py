@@ -64,12 +64,18 @@ def philox(counter: list[int], key: int) -> list[int]:
 
 def test_mt19937_is_the_sequence_of_numpy(random: Random) -> None:
     found = random.results(random.generator(MT19937, seed=1234), "", 5000)
-    expected = np.random.RandomState(1234).randint(0, 2**32, 5000, dtype=np.uint32)  # noqa: NPY002
+    expected = np.random.RandomState(1234).randint(0, 2**32, 5000, dtype=np.uint32)
     np.testing.assert_array_equal(found, expected)
 
 
 # Degree, inner coefficients and initial numbers of the published file, by dimension.
-DIRECTIONS = {2: (1, 0, [1]), 3: (2, 1, [1, 3]), 4: (3, 1, [1, 3, 1]), 5: (3, 2, [1, 1, 1]), 8: (5, 2, [1, 1, 5, 5, 17])}
+DIRECTIONS = {
+    2: (1, 0, [1]),
+    3: (2, 1, [1, 3]),
+    4: (3, 1, [1, 3, 1]),
+    5: (3, 2, [1, 1, 1]),
+    8: (5, 2, [1, 1, 5, 5, 17]),
+}
 
 
 @pytest.mark.parametrize("offset", [0, 37])
@@ -136,13 +142,16 @@ def test_results_have_their_distribution(random: Random, kind: int, name: str) -
     found = random.results(random.generator(kind), name, count, *arguments).astype(np.float64)
     assert np.isfinite(found).all()
     if "Uniform" in name:
-        assert found.min() > 0 and found.max() <= 1
+        assert found.min() > 0
+        assert found.max() <= 1
         probabilities = found
     else:
         standard = ((np.log(found) if "Log" in name else found) - mean) / deviation
         probabilities = np.array([0.5 * math.erfc(-each / math.sqrt(2)) for each in standard])
-        assert abs(standard.mean()) < 0.01 and abs(standard.std() - 1) < 0.01
-        assert abs((standard**3).mean()) < 0.03 and abs((standard**4).mean() - 3) < 0.1
+        assert abs(standard.mean()) < 0.01
+        assert abs(standard.std() - 1) < 0.01
+        assert abs((standard**3).mean()) < 0.03
+        assert abs((standard**4).mean() - 3) < 0.1
     ordered = np.sort(probabilities)
     distance = np.abs(ordered - (np.arange(count) + 0.5) / count).max()
     # The test of Kolmogorov and Smirnov at a level of 0.001; quasi-random results are far below.

@@ -192,7 +192,8 @@ def test_version_and_properties_are_those_of_curand_10(random: Random, random_li
     for part in range(3):
         assert random_library.curandGetProperty(part, ctypes.byref(number)) == SUCCESS
         parts.append(number.value)
-    assert parts[0] == 10 and version == parts[0] * 1000 + parts[1] * 100 + parts[2]
+    assert parts[0] == 10
+    assert version == parts[0] * 1000 + parts[1] * 100 + parts[2]
     assert random_library.curandGetProperty(3, ctypes.byref(number)) == OUT_OF_RANGE
     assert random_library.curandGetVersion(None) == OUT_OF_RANGE
 
@@ -244,4 +245,3 @@ def test_calls_without_a_driver_fail_and_generators_for_the_host_run(random_libr
         [sys.executable, "-c", code, random_library._name], capture_output=True, text=True, env={}, timeout=60
     )
     assert done.returncode == 0, done.stderr
-

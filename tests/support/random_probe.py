@@ -93,9 +93,7 @@ class Random:
 
     def call(self, generator: ctypes.c_void_p, kind: str, address: int | None, count: int, *arguments: float) -> int:
         function = getattr(self.library, f"curandGenerate{kind}")
-        return function(
-            generator, ctypes.c_void_p(address), ctypes.c_size_t(count), *converted(kind, arguments)
-        )
+        return function(generator, ctypes.c_void_p(address), ctypes.c_size_t(count), *converted(kind, arguments))
 
     def get(self, address: int, count: int, dtype: Any) -> np.ndarray:
         driver_probe.call("cuStreamSynchronize", self.stream)
@@ -111,7 +109,8 @@ class Random:
         address = self.filled(size + 32)
         assert self.call(generator, kind, address + 16, count, *arguments) == SUCCESS
         whole = self.get(address, size + 32, np.uint8)
-        assert (whole[:16] == GAP).all() and (whole[16 + size :] == GAP).all()
+        assert (whole[:16] == GAP).all()
+        assert (whole[16 + size :] == GAP).all()
         return whole[16 : 16 + size].view(dtype)
 
     def close(self) -> None:

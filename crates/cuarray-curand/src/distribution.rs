@@ -142,7 +142,7 @@ pub(crate) fn quasi_double_wide(bits: u64) -> f64 {
     (bits >> 11) as f64 * DOUBLE + DOUBLE / 2.0
 }
 
-/// The probability of which a Poisson result is the quantile.
+/// The cumulative probability that selects a Poisson result.
 pub(crate) fn probability(bits: u32) -> f64 {
     let single = f64::from(SINGLE);
     f64::from(bits) * single + single / 2.0

@@ -240,7 +240,7 @@ exports! {
     /// `curandGeneratePoisson`.
     curandGeneratePoisson(generator: curandGenerator_t, outputPtr: *mut c_uint, n: usize, lambda: f64) {
         handles::find(generator)?;
-        // Also false for a number that is none.
+        // The comparison is false for NaN too.
         if !(lambda > 0.0 && lambda <= LARGEST_MEAN) {
             return Err(OUT_OF_RANGE);
         }

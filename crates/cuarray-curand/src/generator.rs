@@ -49,7 +49,7 @@ pub(crate) enum Ordering {
     Seeded,
 }
 
-/// What the program has chosen.
+/// The choices of the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
     pub(crate) algorithm: Algorithm,

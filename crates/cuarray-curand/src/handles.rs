@@ -19,7 +19,7 @@ pub(crate) struct Handle {
     state: Mutex<Current>,
 }
 
-/// What a generator knows.
+/// The settings and the progress of a generator.
 pub(crate) struct Current {
     pub(crate) choice: Choice,
     pub(crate) stream: CUstream,

@@ -81,7 +81,8 @@ impl<S: State> Lanes<S> {
         }
         let row = states.len() * width;
         let own = states.len().div_ceil(parallel::threads(out.len()));
-        let mut work: Vec<(&mut [S], Vec<&mut [T]>)> = states.chunks_mut(own).map(|states| (states, Vec::new())).collect();
+        let mut work: Vec<(&mut [S], Vec<&mut [T]>)> =
+            states.chunks_mut(own).map(|states| (states, Vec::new())).collect();
         for row in out.chunks_mut(row) {
             for ((_, parts), part) in work.iter_mut().zip(row.chunks_mut(own * width)) {
                 parts.push(part);

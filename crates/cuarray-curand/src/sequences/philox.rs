@@ -9,12 +9,7 @@ pub(crate) fn words(sequence: u64, counter: u64, seed: u64) -> [u32; 4] {
     for _ in 0..10 {
         let first = 0xd251_1f53_u64 * u64::from(x[0]);
         let second = 0xcd9e_8d57_u64 * u64::from(x[2]);
-        x = [
-            (second >> 32) as u32 ^ x[1] ^ key[0],
-            second as u32,
-            (first >> 32) as u32 ^ x[3] ^ key[1],
-            first as u32,
-        ];
+        x = [(second >> 32) as u32 ^ x[1] ^ key[0], second as u32, (first >> 32) as u32 ^ x[3] ^ key[1], first as u32];
         key = [key[0].wrapping_add(0x9e37_79b9), key[1].wrapping_add(0xbb67_ae85)];
     }
     x

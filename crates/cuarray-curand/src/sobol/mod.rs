@@ -115,7 +115,7 @@ pub(crate) fn all<W: Word>() -> Vec<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DIMENSIONS, PACKED, Bits, directions, fill, places};
+    use super::{Bits, DIMENSIONS, PACKED, directions, fill, places};
 
     #[test]
     fn packed_numbers_have_no_rest() {
