@@ -14,6 +14,8 @@ from random_probe import (
     LEGACY,
     MRG32K3A,
     MT19937,
+    NOT_INITIALIZED,
+    OUT_OF_RANGE,
     PHILOX,
     PSEUDO,
     SEEDED,
@@ -187,3 +189,34 @@ def test_host_generator_gives_the_results_of_the_device(random: Random, random_l
     assert random.call(generator, "Normal", address, len(found), 0.0, 1.0) == SUCCESS
     assert random_library.curandDestroyGenerator(generator) == SUCCESS
     np.testing.assert_array_equal(random.results(random.generator(kind), "Normal", len(found), 0.0, 1.0), found)
+
+
+@pytest.mark.parametrize("mean", [1e-9, 3.5, 1000.0, 400_000.0])
+def test_distribution_for_kernels_has_the_probabilities_of_its_mean(
+    random: Random, random_library: ctypes.CDLL, mean: float
+) -> None:
+    """The structures are those of `curand_discrete.h`, which the inline functions of kernels read."""
+    made = ctypes.c_uint64()
+    assert random_library.curandCreatePoissonDistribution(ctypes.c_double(mean), ctypes.byref(made)) == SUCCESS
+    head = random.get(made.value, 6, np.uint64)
+    assert head[3:5].view(np.float64).tolist() == [math.sqrt(mean), mean]
+    assert head[5:].view(np.uint32)[0] == 5
+    shifted = random.get(int(head[1]), 3, np.uint64)
+    first, count = shifted[2:].view(np.uint32).tolist()
+    histogram = random.get(int(shifted[0]), 3, np.uint64)
+    thresholds = random.get(int(histogram[0]), count + 1, np.float64)
+    others = random.get(int(histogram[2]), count + 1, np.uint32)
+    # A column has its own value below the threshold, and the other value above it. The number 1 selects the last one.
+    own = thresholds[:count] - np.arange(count) / count
+    chances = own.copy()
+    np.add.at(chances, others[:count], 1 / count - own)
+    values = first + np.arange(count)
+    logarithms = values * math.log(mean) - mean - np.array([math.lgamma(each + 1) for each in values.tolist()])
+    np.testing.assert_allclose(chances, np.exp(logarithms), atol=1e-8 / math.sqrt(mean) if mean > 1 else 1e-12)
+    assert others[count] < count
+    assert random_library.curandDestroyDistribution(made) == SUCCESS
+    assert random_library.curandDestroyDistribution(made) == NOT_INITIALIZED
+    for wrong in (0.0, -1.0, 400_001.0, float("nan")):
+        assert (
+            random_library.curandCreatePoissonDistribution(ctypes.c_double(wrong), ctypes.byref(made)) == OUT_OF_RANGE
+        )

@@ -1,6 +1,7 @@
 //! The C functions: all that the headers of cuRAND declare.
 
 use crate::call::{named, refuse, write};
+use crate::discrete;
 use crate::distribution::{Kind, Normal};
 use crate::generator::{Algorithm, Choice, Ordering};
 use crate::handles::{self, curandGenerator_t};
@@ -56,7 +57,7 @@ macro_rules! exports {
 
 exports! {
     @refused
-    curandCreatePoissonDistribution curandDestroyDistribution curandGeneratePoissonMethod curandGenerateBinomial curandGenerateBinomialMethod
+    curandGeneratePoissonMethod curandGenerateBinomial curandGenerateBinomialMethod
     curandGetScrambleConstants32 curandGetScrambleConstants64
 }
 
@@ -105,6 +106,12 @@ fn generate<T: crate::generator::Output + cuarray_stream_work::Plain>(
         return Err(TYPE_ERROR);
     }
     handle.generate(output, count, kind)
+}
+
+/// The Poisson distribution of a mean.
+fn poisson(mean: f64) -> Outcome<Table> {
+    // The comparison is false for NaN too.
+    if mean > 0.0 && mean <= LARGEST_MEAN { Ok(Table::new(mean)) } else { Err(OUT_OF_RANGE) }
 }
 
 /// A list of directions for the program, which lives until the process ends.
@@ -240,12 +247,19 @@ exports! {
     /// `curandGeneratePoisson`.
     curandGeneratePoisson(generator: curandGenerator_t, outputPtr: *mut c_uint, n: usize, lambda: f64) {
         handles::find(generator)?;
-        // The comparison is false for NaN too.
-        if !(lambda > 0.0 && lambda <= LARGEST_MEAN) {
+        generate(generator, outputPtr, n, Kind::Poisson(Arc::new(poisson(lambda)?)))
+    }
+
+    /// `curandCreatePoissonDistribution`, for the device functions of cuRAND's header.
+    curandCreatePoissonDistribution(lambda: f64, discrete_distribution: *mut u64) {
+        if discrete_distribution.is_null() {
             return Err(OUT_OF_RANGE);
         }
-        generate(generator, outputPtr, n, Kind::Poisson(Arc::new(Table::new(lambda))))
+        write(discrete_distribution, discrete::create(lambda, &poisson(lambda)?)?)
     }
+
+    /// `curandDestroyDistribution`.
+    curandDestroyDistribution(discrete_distribution: u64) { discrete::destroy(discrete_distribution) }
 
     /// `curandGenerateSeeds`. Seeds are made when they are needed.
     curandGenerateSeeds(generator: curandGenerator_t) { handles::find(generator).map(drop) }

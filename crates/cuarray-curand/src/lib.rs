@@ -9,6 +9,7 @@
 #![allow(non_snake_case)]
 
 mod call;
+mod discrete;
 mod distribution;
 mod exports;
 mod generator;

@@ -40,6 +40,12 @@ impl Table {
         Table { cumulative: cumulative.collect(), first: value as u32 }
     }
 
+    /// The smallest value of the table, and the probabilities from it on.
+    pub(crate) fn probabilities(&self) -> (u32, Vec<f64>) {
+        let before = std::iter::once(0.0).chain(self.cumulative.iter().copied());
+        (self.first, self.cumulative.iter().zip(before).map(|(sum, before)| sum - before).collect())
+    }
+
     /// The smallest value whose cumulative probability is at least `p`.
     pub(crate) fn value(&self, p: f64) -> u32 {
         let index = self.cumulative.partition_point(|cumulative| *cumulative < p);
