@@ -1,7 +1,8 @@
 //! Loops over the cores of the host.
 
 use std::num::NonZero;
-use std::thread;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, Builder};
 
 /// The number of results from which a loop uses several threads: starting them takes as long as some thousand results.
 const WORTHWHILE: usize = 1 << 15;
@@ -18,16 +19,15 @@ pub(crate) fn each<I: Send>(items: Vec<I>, f: impl Fn(I) + Sync) {
     thread::scope(|scope| {
         for item in items {
             let f = &f;
-            // Without a new thread, this one does the work.
-            let place = std::sync::Mutex::new(Some(item));
-            let place = std::sync::Arc::new(place);
-            let taken = std::sync::Arc::clone(&place);
+            let place = Arc::new(Mutex::new(Some(item)));
+            let taken = Arc::clone(&place);
             let run = move || {
                 if let Some(item) = taken.lock().ok().and_then(|mut item| item.take()) {
                     f(item);
                 }
             };
-            if thread::Builder::new().spawn_scoped(scope, run).is_err()
+            // Without a new thread, this one does the work.
+            if Builder::new().spawn_scoped(scope, run).is_err()
                 && let Some(item) = place.lock().ok().and_then(|mut item| item.take())
             {
                 f(item);
