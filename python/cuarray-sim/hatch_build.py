@@ -48,6 +48,9 @@ LIBRARIES = {
 PROGRAMS = {"cuarray-toolchain": "cuarray_sim/toolchain/ptxas/bin/ptxas"}
 """The crates with a program, with its place in the wheel. The program has the name of its file."""
 
+NOTICES = {"crates/cuarray-curand/src/sobol/LICENSE": "cuarray_sim/libraries/curand/LICENSE"}
+"""Licences of data in the libraries, with their places in the wheel. Each must accompany a copy."""
+
 
 class SimulatedDriver(BuildHookInterface):
     """The build hook of the wheel."""
@@ -60,9 +63,12 @@ class SimulatedDriver(BuildHookInterface):
             )
         if not sys.platform.startswith("linux"):
             raise RuntimeError(f"cuarray-sim has Linux shared libraries; it cannot be built on {sys.platform}")
-        built = build_libraries(Path(self.root).resolve().parents[1])
+        workspace = Path(self.root).resolve().parents[1]
+        built = build_libraries(workspace)
         for place, file in built.items():
             build_data["force_include"][str(file)] = place
+        for source, place in NOTICES.items():
+            build_data["force_include"][str(workspace / source)] = place
         # Read at the start of each Python process of the environment; see cuarray_sim/stand_ins.py.
         build_data["force_include"]["cuarray_sim.pth"] = "cuarray_sim.pth"
         build_data["pure_python"] = False

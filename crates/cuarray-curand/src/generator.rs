@@ -70,7 +70,6 @@ enum Source {
 }
 
 /// The sequences of a generator, and how far it is.
-#[derive(Clone)]
 pub(crate) struct Progress {
     source: Source,
     visits: Visits,
@@ -130,30 +129,33 @@ impl Progress {
         Progress { source, visits: Visits::new(sequences, bounded(unit)), position: bounded(choice.offset) }
     }
 
-    /// Takes the next `count` results.
-    pub(crate) fn take(&mut self, algorithm: Algorithm, kind: Kind, count: usize) -> Results {
-        let count = count as u64;
-        let (width, steps) = unit(algorithm, &kind);
-        let width = width as u64;
-        let (place, skipped) = match &self.source {
-            Source::Xorwow(_) | Source::Mrg(_) => {
-                let units = count / width;
-                (Place::Units(self.visits.take(units, units, steps)), 0)
+    /// The next `count` results.
+    pub(crate) fn next(&self, algorithm: Algorithm, kind: Kind, count: usize) -> Results {
+        let width = unit(algorithm, &kind).0 as u64;
+        let skipped = if algorithm == Algorithm::Philox { self.position % width } else { 0 };
+        let place = match &self.source {
+            Source::Xorwow(_) | Source::Mrg(_) | Source::Philox(_) => {
+                Place::Units(self.visits.next((skipped + count as u64).div_ceil(width)))
             }
-            Source::Philox(_) => {
-                let skipped = self.position % width;
-                let end = skipped + count;
-                (Place::Units(self.visits.take(end.div_ceil(width), end / width, steps)), skipped)
-            }
-            Source::Twister(_) => (Place::Position(self.position), 0),
-            Source::Sobol { .. } => (Place::Position(self.position), 0),
+            Source::Twister(_) | Source::Sobol { .. } => Place::Position(self.position),
         };
+        Results { source: self.source.clone(), kind, place, skipped: skipped as usize }
+    }
+
+    /// Ends the next `count` results.
+    pub(crate) fn advance(&mut self, algorithm: Algorithm, kind: &Kind, count: usize) {
+        let (width, steps) = unit(algorithm, kind);
+        let (count, width) = (count as u64, width as u64);
+        match &self.source {
+            Source::Xorwow(_) | Source::Mrg(_) => self.visits.advance(count / width, steps),
+            Source::Philox(_) => self.visits.advance((self.position % width + count) / width, steps),
+            Source::Twister(_) | Source::Sobol { .. } => {}
+        }
         self.position = self.position.wrapping_add(match &self.source {
             Source::Twister(_) => count / width * steps,
             Source::Sobol { dimensions, .. } => count / *dimensions as u64,
             _ => count,
         });
-        Results { source: self.source.clone(), kind, place, skipped: skipped as usize }
     }
 }
 

@@ -101,22 +101,20 @@ impl Handle {
                 return Err(curandStatus_t::OUT_OF_RANGE);
             }
             let progress = current.progress.get_or_insert_with(|| Progress::new(&choice));
-            let before = progress.clone();
-            let results = progress.take(choice.algorithm, kind, count);
+            let results = progress.next(choice.algorithm, kind.clone(), count);
             let Some(place) = &self.place else {
                 // SAFETY: the pointer is aligned and not null, the size fits the address space, and by the contract of the C function
                 // memory of the host for so many results may be written. All values are values of the type.
                 results.write(unsafe { std::slice::from_raw_parts_mut(output, count) });
+                progress.advance(choice.algorithm, &kind, count);
                 return Ok(());
             };
             let mut work = Work::new();
             let out = work.writes(c"outputPtr", Rows::of::<T>(output.addr() as u64, count).into());
-            let enqueued = place.enqueue(current.stream, work, move |data| results.write(data.take::<T>(out)));
-            if enqueued.is_err() {
-                // A call that fails takes no results.
-                current.progress = Some(before);
-            }
-            Ok(enqueued?)
+            // A call that fails takes no results.
+            place.enqueue(current.stream, work, move |data| results.write(data.take::<T>(out)))?;
+            progress.advance(choice.algorithm, &kind, count);
+            Ok(())
         })
     }
 }

@@ -35,26 +35,29 @@ impl Visits {
         Visits { sequences, position, extra: Vec::new() }
     }
 
-    /// The next units: `touched` are read, and the first `completed` of them are over. Each takes `steps` steps.
-    pub(crate) fn take(&mut self, touched: u64, completed: u64, steps: u64) -> Steps {
+    /// The places of the next units.
+    pub(crate) fn next(&self, units: u64) -> Steps {
         let (sequences, first) = (self.sequences, self.position);
-        let base = |unit: u64| {
+        let taken = |unit: u64| {
             let sequence = unit % sequences;
             // Units before the first one that belong to the sequence.
             let rounds = (first + sequences - 1 - sequence) / sequences;
-            rounds + self.extra.get(sequence as usize).copied().unwrap_or(0)
+            rounds.wrapping_add(self.extra.get(sequence as usize).copied().unwrap_or(0))
         };
-        let taken = (0..touched.min(sequences)).map(|index| base(first + index)).collect();
-        if steps > 1 && completed > 0 {
-            self.extra.resize(sequences as usize, 0);
-            for index in 0..completed.min(sequences) {
-                let rounds = (completed - index).div_ceil(sequences);
-                if let Some(extra) = self.extra.get_mut(((first + index) % sequences) as usize) {
+        Steps { sequences, first, taken: (0..units.min(sequences)).map(|index| taken(first + index)).collect() }
+    }
+
+    /// Ends the next units, which have taken `steps` steps each.
+    pub(crate) fn advance(&mut self, units: u64, steps: u64) {
+        if steps > 1 && units > 0 {
+            self.extra.resize(self.sequences as usize, 0);
+            for index in 0..units.min(self.sequences) {
+                let rounds = (units - index).div_ceil(self.sequences);
+                if let Some(extra) = self.extra.get_mut(((self.position + index) % self.sequences) as usize) {
                     *extra = extra.wrapping_add(rounds.wrapping_mul(steps - 1));
                 }
             }
         }
-        self.position = first.wrapping_add(completed);
-        Steps { sequences, first, taken }
+        self.position = self.position.wrapping_add(units);
     }
 }
