@@ -36,6 +36,7 @@ LIBRARIES = {
     "cuarray-cublaslt-13": "cuarray_sim/libraries/cublaslt/libcublasLt.so.13",
     "cuarray-cufft-11": "cuarray_sim/libraries/cufft/libcufft.so.11",
     "cuarray-cufft-12": "cuarray_sim/libraries/cufft/libcufft.so.12",
+    "cuarray-curand": "cuarray_sim/libraries/curand/libcurand.so.10",
     "cuarray-nccl": "cuarray_sim/libraries/nccl/libnccl.so.2",
     "cuarray-mpi": "cuarray_sim/libraries/mpi/libcuarray-mpi.so",
     "cuarray-nvml": "cuarray_sim/libraries/nvml/libnvidia-ml.so.1",
@@ -49,6 +50,9 @@ LIBRARIES = {
 PROGRAMS = {"cuarray-toolchain": "cuarray_sim/toolchain/ptxas/bin/ptxas"}
 """The crates with a program, with its place in the wheel. The program has the name of its file."""
 
+NOTICES = {"crates/cuarray-curand/src/sobol/LICENSE": "cuarray_sim/libraries/curand/LICENSE"}
+"""Licences of data in the libraries, with their places in the wheel. Each must accompany a copy."""
+
 
 class SimulatedDriver(BuildHookInterface):
     """The build hook of the wheel."""
@@ -61,9 +65,12 @@ class SimulatedDriver(BuildHookInterface):
             )
         if not sys.platform.startswith("linux"):
             raise RuntimeError(f"cuarray-sim has Linux shared libraries; it cannot be built on {sys.platform}")
-        built = build_libraries(Path(self.root).resolve().parents[1])
+        workspace = Path(self.root).resolve().parents[1]
+        built = build_libraries(workspace)
         for place, file in built.items():
             build_data["force_include"][str(file)] = place
+        for source, place in NOTICES.items():
+            build_data["force_include"][str(workspace / source)] = place
         # Read at the start of each Python process of the environment; see cuarray_sim/stand_ins.py.
         build_data["force_include"]["cuarray_sim.pth"] = "cuarray_sim.pth"
         build_data["pure_python"] = False

@@ -162,6 +162,14 @@ STAND_INS = (
         late="its calls fail on the simulated driver",
     ),
     StandIn(
+        name="cuRAND",
+        switch="CUARRAY_SIM_CURAND",
+        folder="libraries/curand",
+        files=("libcurand.so.10",),
+        symbol="curandCreateGenerator",
+        late="its calls fail on the simulated driver",
+    ),
+    StandIn(
         name="MPI",
         switch="CUARRAY_SIM_MPI",
         folder="libraries/mpi",

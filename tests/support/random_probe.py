@@ -1,0 +1,131 @@
+"""A generator of cuRAND for tests, with its stream and memory."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import driver_probe
+import numpy as np
+import pytest
+
+from cuarray_sim.stand_ins import STAND_INS
+
+SUCCESS, NOT_INITIALIZED, TYPE_ERROR, OUT_OF_RANGE, LENGTH_NOT_MULTIPLE = 0, 101, 103, 104, 105
+LAUNCH_FAILURE, ARCH_MISMATCH = 201, 204
+XORWOW, MRG32K3A, MTGP32, MT19937, PHILOX = 101, 121, 141, 142, 161
+SOBOL32, SCRAMBLED32, SOBOL64, SCRAMBLED64 = 201, 202, 203, 204
+BEST, DEFAULT, SEEDED, LEGACY, DYNAMIC, QUASI = 100, 101, 102, 103, 104, 201
+PSEUDO = (XORWOW, MRG32K3A, MT19937, PHILOX)
+GAP = 77
+"""The value of bytes around the results, which no call may change."""
+
+TYPES = {
+    "": np.uint32,
+    "LongLong": np.uint64,
+    "Uniform": np.float32,
+    "UniformDouble": np.float64,
+    "Normal": np.float32,
+    "NormalDouble": np.float64,
+    "LogNormal": np.float32,
+    "LogNormalDouble": np.float64,
+    "Poisson": np.uint32,
+}
+"""The types of results, by the end of the function's name."""
+
+
+@pytest.fixture(scope="module")
+def random_library() -> ctypes.CDLL:
+    (stand_in,) = (each for each in STAND_INS if each.name == "cuRAND")
+    path = stand_in.path / "libcurand.so.10"
+    if not path.is_file():
+        pytest.skip("the package was built without cuRAND")
+    return ctypes.CDLL(str(path))
+
+
+def converted(kind: str, arguments: tuple[float, ...]) -> list[Any]:
+    single = kind in ("Normal", "LogNormal")
+    return [ctypes.c_float(each) if single else ctypes.c_double(each) for each in arguments]
+
+
+class Random:
+    """Makes generators in the primary context of device 0, and their memory."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
+        self.stream = ctypes.c_void_p()
+        self.generators: list[ctypes.c_void_p] = []
+        self.addresses: list[int] = []
+        driver_probe.call("cuStreamCreate", ctypes.byref(self.stream), 1)
+
+    def generator(
+        self, kind: int, *, seed: int | None = None, offset: int = 0, order: int | None = None, dimensions: int = 0
+    ) -> ctypes.c_void_p:
+        made = ctypes.c_void_p()
+        assert self.library.curandCreateGenerator(ctypes.byref(made), kind) == SUCCESS
+        self.generators.append(made)
+        self.choose(made, "SetStream", self.stream)
+        if seed is not None:
+            self.choose(made, "SetPseudoRandomGeneratorSeed", ctypes.c_uint64(seed))
+        if offset:
+            self.choose(made, "SetGeneratorOffset", ctypes.c_uint64(offset))
+        if order is not None:
+            self.choose(made, "SetGeneratorOrdering", order)
+        if dimensions:
+            self.choose(made, "SetQuasiRandomGeneratorDimensions", dimensions)
+        return made
+
+    def choose(self, generator: ctypes.c_void_p, name: str, value: Any) -> None:
+        assert getattr(self.library, f"curand{name}")(generator, value) == SUCCESS
+
+    def memory(self, size: int) -> int:
+        address = ctypes.c_uint64()
+        driver_probe.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
+        self.addresses.append(address.value)
+        return address.value
+
+    def filled(self, size: int) -> int:
+        address = self.memory(size)
+        driver_probe.call("cuMemsetD8_v2", ctypes.c_uint64(address), ctypes.c_ubyte(GAP), ctypes.c_size_t(size))
+        driver_probe.call("cuCtxSynchronize")
+        return address
+
+    def call(self, generator: ctypes.c_void_p, kind: str, address: int | None, count: int, *arguments: float) -> int:
+        function = getattr(self.library, f"curandGenerate{kind}")
+        return function(generator, ctypes.c_void_p(address), ctypes.c_size_t(count), *converted(kind, arguments))
+
+    def get(self, address: int, count: int, dtype: Any) -> np.ndarray:
+        driver_probe.call("cuStreamSynchronize", self.stream)
+        values = np.empty(count, dtype)
+        target = values.ctypes.data_as(ctypes.c_void_p)
+        driver_probe.call("cuMemcpyDtoH_v2", target, ctypes.c_uint64(address), ctypes.c_size_t(values.nbytes))
+        return values
+
+    def results(self, generator: ctypes.c_void_p, kind: str, count: int, *arguments: float) -> np.ndarray:
+        """Return the next results. Bytes beside them must not change."""
+        dtype = np.dtype(TYPES[kind])
+        size = count * dtype.itemsize
+        address = self.filled(size + 32)
+        assert self.call(generator, kind, address + 16, count, *arguments) == SUCCESS
+        whole = self.get(address, size + 32, np.uint8)
+        assert (whole[:16] == GAP).all()
+        assert (whole[16 + size :] == GAP).all()
+        return whole[16 : 16 + size].view(dtype)
+
+    def close(self) -> None:
+        driver_probe.call("cuCtxSynchronize")
+        for generator in self.generators:
+            assert self.library.curandDestroyGenerator(generator) == SUCCESS
+        driver_probe.call("cuStreamDestroy_v2", self.stream)
+        for address in self.addresses:
+            driver_probe.call("cuMemFree_v2", ctypes.c_uint64(address))
+
+
+@pytest.fixture
+def random(simulator: str, random_library: ctypes.CDLL) -> Iterator[Random]:
+    driver_probe.call("cuInit", 0)
+    with driver_probe.primary_context(0):
+        made = Random(random_library)
+        yield made
+        made.close()
