@@ -51,20 +51,27 @@ pub(super) struct Location {
     /// The number of the last strong write, and of the first one from which only atomic operations lead to it.
     last: u32,
     first: u32,
+    /// The views that are handed over here, if any were.
+    handover: Option<Box<Handover>>,
+    /// The last `fence.sc` of the threads that have accessed the location, if any executed one.
+    totals: Option<Box<Totals>>,
+    observers: Observers,
+    /// The last strong write, in global memory.
+    pub written: Option<Written>,
+    /// The phases, if the bytes are a barrier object.
+    phases: Option<Box<Phases>>,
+}
+
+/// The views that threads hand over at a location.
+#[derive(Clone, Default)]
+struct Handover {
     released: Records,
     /// The views that releasing operations of a thread have released here. Later strong writes of the thread release them too.
     operations: FxHashMap<u64, [Times; SCOPES]>,
     /// In strict mode, the views that strong reads of a thread have observed here. Later acquiring operations of the thread acquire them.
     reads: FxHashMap<u64, [Times; SCOPES]>,
-    /// The last `fence.sc` of the threads that have accessed the location, if any executed one.
-    totals: Option<Box<Totals>>,
-    observers: Observers,
     /// By default, the last strong store with what its thread knew before it.
     before: Option<Before>,
-    /// The last strong write, in global memory.
-    pub written: Option<Written>,
-    /// The phases, if the bytes are a barrier object.
-    phases: Option<Box<Phases>>,
 }
 
 /// The view of a thread before a strong store.
@@ -95,10 +102,8 @@ impl Location {
     pub(super) fn begin(&mut self, (offset, size): (u32, u32), shared: bool) {
         self.end_release();
         self.forget_accesses();
-        self.operations.clear();
-        self.reads.clear();
         (self.offset, self.size, self.shared) = (offset, size, shared);
-        (self.last, self.first, self.totals) = (0, 0, None);
+        (self.last, self.first, self.totals, self.handover) = (0, 0, None, None);
     }
 
     /// The recorded accesses.
@@ -113,7 +118,8 @@ impl Location {
 
     /// Whether nothing is recorded any more.
     pub(super) fn is_empty(&self) -> bool {
-        self.marks.is_empty() && self.operations.is_empty() && self.phases.is_none()
+        let releases = self.handover.as_ref().is_some_and(|handover| !handover.operations.is_empty());
+        self.marks.is_empty() && !releases && self.phases.is_none()
     }
 
     /// Compares a plain access, or a strong one of other bytes, with the strong accesses. `view` is what its thread knows.
@@ -163,8 +169,11 @@ impl Location {
 
     /// Ends what was released here: a write follows that later reads of these bytes do not synchronize with.
     pub(super) fn end_release(&mut self) {
-        (self.head, self.written, self.before) = (None, None, None);
-        self.released.clear();
+        (self.head, self.written) = (None, None);
+        if let Some(handover) = &mut self.handover {
+            handover.before = None;
+            handover.released.clear();
+        }
     }
 
     /// Records a plain write. A write of a part leaves the accesses to the other bytes.
@@ -218,7 +227,8 @@ impl Location {
         }
         if !strict && op.kind == Kind::Write {
             let known = threads.of(warp, lane).view.clone();
-            self.before = Some(Before { by: actor, time: now, known, has_own: false });
+            let before = Before { by: actor, time: now, known, has_own: false };
+            self.handover.get_or_insert_default().before = Some(before);
             threads.clock.tick();
         }
         let own = threads.of(warp, lane).own.clone();
@@ -230,23 +240,28 @@ impl Location {
         }
         self.last += 1;
         if op.kind != Kind::Atomic || linked.is_none() {
-            self.released.clear();
-            if op.kind == Kind::Atomic {
-                self.before = None;
+            if let Some(handover) = &mut self.handover {
+                handover.released.clear();
+                if op.kind == Kind::Atomic {
+                    handover.before = None;
+                }
             }
             self.first = self.last;
         }
         self.head = Some(Head { actor, scope: op.scope, time: now });
         for (scope, released) in threads.released(&own, (warp, 1 << lane), self.shared) {
-            self.released.add(block, scope, &released);
+            self.handover.get_or_insert_default().released.add(block, scope, &released);
         }
         let number = thread(block, warp, lane);
         if op.releases {
             let snapshot = threads.snapshot(warp, lane);
-            self.operations.entry(number).or_default()[op.scope.index()].join(&snapshot);
+            let operations = &mut self.handover.get_or_insert_default().operations;
+            operations.entry(number).or_default()[op.scope.index()].join(&snapshot);
         }
-        for (scope, released) in self.operations.get(&number).into_iter().flatten().enumerate() {
-            self.released.add(block, scope, released);
+        if let Some(Handover { released: all, operations, .. }) = self.handover.as_deref_mut() {
+            for (scope, released) in operations.get(&number).into_iter().flatten().enumerate() {
+                all.add(block, scope, released);
+            }
         }
     }
 
@@ -312,25 +327,29 @@ impl Location {
         };
         let writer = head.actor.block;
         self.note_observer(threads, actor, true);
-        if let Some(Before { by, time, known, has_own }) = &mut self.before {
+        // A thread's own write hands nothing over to it.
+        let missed = (head.actor != actor).then(|| {
+            let block = (self.first == self.last).then_some(writer);
+            Missed { block, why: Why::NoFence, written: head.time }
+        });
+        let Some(handover) = &mut self.handover else {
+            return missed.into_iter().for_each(|missed| threads.miss(actor, missed));
+        };
+        if let Some(Before { by, time, known, has_own }) = &mut handover.before {
             if !std::mem::replace(has_own, true) {
                 known.raise_lanes(threads.height, (by.block, by.warp), 1 << by.lane, *time);
             }
             threads.follow(warp, lane, known);
         }
-        let observed = self.released.observe(block, clusters);
-        let released = self.released.of_block(writer);
+        let observed = handover.released.observe(block, clusters);
+        let released = handover.released.of_block(writer);
         let narrow = released.filter(|_| observed.iter().all(Times::is_empty)).and_then(|released| {
             let scopes = [Scope::Block, Scope::Cluster];
             scopes.into_iter().rev().find(|scope| !released[scope.index()].is_empty())
         });
         let why = narrow.map_or(Why::NoFence, Why::NarrowFence);
-        // A thread's own write hands nothing over to it.
-        if head.actor != actor {
-            let block = (self.first == self.last).then_some(writer);
-            threads.miss(actor, Missed { block, why, written: head.time });
-        }
-        if observed.iter().all(Times::is_empty) && self.reads.is_empty() {
+        missed.into_iter().for_each(|missed| threads.miss(actor, Missed { why, ..missed }));
+        if observed.iter().all(Times::is_empty) && handover.reads.is_empty() {
             return;
         }
         if !strict {
@@ -339,13 +358,13 @@ impl Location {
         }
         let kept = observed;
         if op.acquires {
-            let earlier = self.reads.get(&number).cloned().unwrap_or_default();
+            let earlier = handover.reads.get(&number).cloned().unwrap_or_default();
             for scope in 0..=op.scope.index() {
                 threads.learn(warp, lane, &kept[scope]);
                 threads.learn(warp, lane, &earlier[scope]);
             }
         }
-        let reads = self.reads.entry(number).or_default();
+        let reads = handover.reads.entry(number).or_default();
         reads.iter_mut().zip(&kept).for_each(|(all, one)| all.join(one));
         note_observed(threads, actor, &kept, self.shared);
     }

@@ -233,6 +233,7 @@ impl Memory {
         let plain = found.get(before).map(|conflict| conflict.mark.block);
         let before = found.len();
         let overlapped = page.overlapped(offset, size);
+        let known = overlapped.clone().find(|index| page.locations[*index].is(offset, size));
         let near = page.locations[overlapped].iter_mut();
         let others = near.filter(|placed| placed.overlaps(offset, size) && !placed.is(offset, size));
         for Placed { location: other, .. } in others {
@@ -245,7 +246,10 @@ impl Memory {
             }
         }
         found[before..].iter_mut().for_each(|conflict| conflict.why = Some(Why::MixedSizes));
-        let location = page.location((offset, size), is_shared(address), spare);
+        let location = match known {
+            Some(index) => &mut *page.locations[index].location,
+            None => page.location((offset, size), is_shared(address), spare),
+        };
         // Operations on a barrier object do not race with each other, whatever they order.
         let scope = if op.step.is_some() { Scope::System } else { op.scope };
         location.meet_strong(view, clusters, (actor, mark.kind, scope), found);
