@@ -147,6 +147,56 @@ def test_sensors_are_not_supported(nvml: ctypes.CDLL) -> None:
     assert nvml.nvmlErrorString(NOT_SUPPORTED) == b"Not Supported"
 
 
+class Fabric(ctypes.Structure):
+    """``nvmlGpuFabricInfo_v3_t``, whose beginning is version 2."""
+
+    _fields_ = (
+        ("version", ctypes.c_uint),
+        ("cluster", ctypes.c_ubyte * 16),
+        ("status", ctypes.c_uint),
+        ("clique", ctypes.c_uint),
+        ("state", ctypes.c_ubyte),
+        ("mask", ctypes.c_uint),
+        ("summary", ctypes.c_ubyte),
+    )
+
+
+class Field(ctypes.Structure):
+    _fields_ = (
+        ("field", ctypes.c_uint),
+        ("scope", ctypes.c_uint),
+        ("timestamp", ctypes.c_longlong),
+        ("latency", ctypes.c_longlong),
+        ("kind", ctypes.c_uint),
+        ("result", ctypes.c_uint),
+        ("value", ctypes.c_ulonglong),
+    )
+
+
+@pytest.mark.parametrize(("number", "size"), [(2, 36), (3, 40)])
+def test_device_has_no_fabric(nvml: ctypes.CDLL, number: int, size: int) -> None:
+    """XLA prints an error at its start if the function fails."""
+    info = Fabric(version=size | number << 24, clique=7, state=3, mask=7, summary=7)
+    assert nvml.nvmlDeviceGetGpuFabricInfoV(first(nvml), ctypes.byref(info)) == SUCCESS
+    assert (info.version, info.clique, info.state, info.mask) == (size | number << 24, 0, 0, 0)
+    assert info.summary == (7 if number == 2 else 0), "a structure of version 2 ends before this member"
+
+
+def test_fabric_of_an_unknown_version_is_refused(nvml: ctypes.CDLL) -> None:
+    info = Fabric(version=44 | 4 << 24, state=3)
+    assert nvml.nvmlDeviceGetGpuFabricInfoV(first(nvml), ctypes.byref(info)) == VERSION_MISMATCH
+    assert info.state == 3
+    assert nvml.nvmlDeviceGetGpuFabricInfoV(first(nvml), None) == INVALID_ARGUMENT
+
+
+def test_each_field_has_its_result(nvml: ctypes.CDLL) -> None:
+    link_count, temperature = 91, 82
+    fields = (Field * 2)(Field(field=link_count, value=9), Field(field=temperature, value=9))
+    assert nvml.nvmlDeviceGetFieldValues(first(nvml), 2, fields) == SUCCESS
+    assert [(each.result, each.value) for each in fields] == [(SUCCESS, 0), (NOT_SUPPORTED, 0)]
+    assert nvml.nvmlDeviceGetFieldValues(first(nvml), 0, fields) == INVALID_ARGUMENT
+
+
 @hypothesis.settings(suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture], deadline=None)
 @hypothesis.given(handle=st.integers(0, 2**64 - 1), name=st.binary(max_size=80).filter(lambda name: 0 not in name))
 def test_any_handle_and_any_name_is_answered(nvml: ctypes.CDLL, handle: int, name: bytes) -> None:

@@ -7,12 +7,13 @@
 //! The versions are those of a driver of NVIDIA with the CUDA version of the simulated one, and the branch has the first number: `r580_00` for
 //! 580.65.06.
 //!
-//! Functions without a counterpart in a simulation, for example power, temperature, clocks, MIG and NVLink, are exported and answer
+//! Functions without a counterpart in a simulation, for example power, temperature, clocks and MIG, are exported and answer
 //! `NVML_ERROR_NOT_SUPPORTED`, as NVML does for a device without the sensor.
 
 mod bus_name;
 mod device;
 mod driver;
+mod fabric;
 mod memory;
 mod not_supported;
 mod pci;

@@ -82,11 +82,8 @@ not_supported! {
     nvmlDeviceGetFanSpeed
     nvmlDeviceGetFanSpeedRPM
     nvmlDeviceGetFanSpeed_v2
-    nvmlDeviceGetFieldValues
     nvmlDeviceGetGpcClkMinMaxVfOffset
     nvmlDeviceGetGpcClkVfOffset
-    nvmlDeviceGetGpuFabricInfo
-    nvmlDeviceGetGpuFabricInfoV
     nvmlDeviceGetGpuFabricInfo_v4
     nvmlDeviceGetGpuInstanceById
     nvmlDeviceGetGpuInstanceId
