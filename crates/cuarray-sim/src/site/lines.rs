@@ -5,6 +5,7 @@
 
 use super::debug_info::{DebugInfo, Location};
 use super::{generated, skip};
+use cpp_demangle::DemangleOptions;
 use cuarray_races::finding::Report;
 use cuarray_races::site::{Native, Site};
 use std::collections::HashMap;
@@ -53,7 +54,7 @@ impl Lines<'_> {
             return;
         }
         let Location { source, function } = self.location(native);
-        let symbol = native.symbol.clone().or(function);
+        let symbol = native.symbol.clone().or(function).map(|symbol| name_in_source(&symbol));
         let native = Some(Native { source, symbol, ..native.clone() });
         let completed = Arc::new(Site { native, ..Site::clone(site) });
         let captured = std::mem::replace(site, completed.clone());
@@ -75,6 +76,13 @@ impl Lines<'_> {
     }
 }
 
+/// The name of a function as its source has it, without parameters: `_ZN3lib4FastIfE3addEv` is `lib::Fast<float>::add`.
+fn name_in_source(symbol: &str) -> String {
+    let options = DemangleOptions::new().no_params().no_return_type();
+    let parsed = cpp_demangle::Symbol::new(symbol).ok();
+    parsed.and_then(|parsed| parsed.demangle_with_options(&options).ok()).unwrap_or_else(|| symbol.to_owned())
+}
+
 /// The place at an offset, without the inlined functions that are skipped or generated.
 fn in_program(info: &DebugInfo, offset: u64) -> Location {
     if skip::is_active() {
@@ -87,4 +95,23 @@ fn in_program(info: &DebugInfo, offset: u64) -> Location {
         }
     }
     generated::outside(info.frames(offset)).unwrap_or_else(|| info.location(offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_in_source;
+
+    #[test]
+    fn functions_have_the_names_of_their_source() {
+        for (symbol, name) in [
+            ("main", "main"),
+            ("_Z5scalePfi", "scale"),
+            ("_ZN3lib4FastIfE3addEv", "lib::Fast<float>::add"),
+            ("_ZNK3lib4Fast3getEv", "lib::Fast::get"),
+            ("_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator() const"),
+            ("_Znot_a_symbol", "_Znot_a_symbol"),
+        ] {
+            assert_eq!(name_in_source(symbol), name);
+        }
+    }
 }
