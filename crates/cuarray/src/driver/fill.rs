@@ -123,7 +123,7 @@ pub(crate) unsafe fn fill_rows(
 #[cold]
 fn no_such_fill(element: &[u8]) -> Error {
     Error::unsupported(format!(
-        "the driver cannot fill memory with an element of {} different bytes; it takes 1, 2 or 4",
+        "the driver cannot fill memory with an element of {} bytes, unless all are equal; it takes 1, 2 or 4",
         element.len()
     ))
 }
