@@ -12,11 +12,12 @@ import numpy  # noqa: F401 -- pytester unloads modules that its runs have loaded
 import pytest
 from blas_probe import blas, blas_library
 from fft_probe import fft, fft_library
+from lt_probe import lt, lt_library
 from random_probe import random, random_library
 
 import cuarray_sim
 
-__all__ = ["blas", "blas_library", "fft", "fft_library", "random", "random_library"]
+__all__ = ["blas", "blas_library", "fft", "fft_library", "lt", "lt_library", "random", "random_library"]
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

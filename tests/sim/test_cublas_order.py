@@ -259,7 +259,7 @@ def test_cublas_lt_has_handles_and_versions(simulator: str, major: int, capfd: p
         assert library.cublasLtCreate(ctypes.byref(handle)) == SUCCESS
         library.cublasLtGetVersion.restype = ctypes.c_size_t
         assert library.cublasLtGetVersion() // 10_000 == major
-        assert library.cublasLtMatmul(handle) == NOT_SUPPORTED
-        assert f"cublasLtMatmul is not supported: libcublasLt.so.{major}" in capfd.readouterr().err
+        assert library.cublasLtGroupedMatrixLayoutCreate(handle) == NOT_SUPPORTED
+        assert f"cublasLtGroupedMatrixLayoutCreate is not supported: libcublasLt.so.{major}" in capfd.readouterr().err
         assert library.cublasLtDestroy(handle) == SUCCESS
         assert library.cublasLtDestroy(handle) == NOT_INITIALIZED

@@ -124,6 +124,11 @@ impl<'h> Call<'h> {
         Call { handle, stream: settings.stream, on_device: settings.on_device, work: Work::new() }
     }
 
+    /// A call in a stream that is an argument, as those of cublasLt.
+    pub(crate) fn in_stream(handle: &'h Handle, stream: CUstream) -> Call<'h> {
+        Call { handle, stream, on_device: false, work: Work::new() }
+    }
+
     /// A scalar of the call.
     pub(crate) fn scalar<T: Scalar>(&mut self, name: &'static CStr, pointer: *const T) -> Outcome<Given<T>> {
         if pointer.is_null() {
@@ -139,6 +144,16 @@ impl<'h> Call<'h> {
     /// An argument that is read.
     pub(crate) fn reads(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
         if is_null(&region) { Err(INVALID_VALUE) } else { Ok(self.work.reads(name, region)) }
+    }
+
+    /// An argument that is read, and that the closure may not use.
+    pub(crate) fn may_read(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
+        if is_null(&region) { Err(INVALID_VALUE) } else { Ok(self.work.may_read(name, region)) }
+    }
+
+    /// An argument that is written.
+    pub(crate) fn writes(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
+        if is_null(&region) { Err(INVALID_VALUE) } else { Ok(self.work.writes(name, region)) }
     }
 
     /// An argument that is read and written.

@@ -1,5 +1,6 @@
 //! Elements of each type as numbers to compute with.
 
+use crate::fp8::Fp8;
 use crate::scalar::{Complex32, Complex64, DataType, Scalar};
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -47,6 +48,10 @@ pub(crate) fn load<S: Scalar>(data: DataType, bytes: &[u8]) -> Cow<'_, [S]> {
         DataType::U8 => convert(bytes, |value: u8| (value.into(), 0.0)),
         DataType::I32 => convert(bytes, |value: i32| (value.into(), 0.0)),
         DataType::CI8 => convert(bytes, |value: Complex<i8>| (value.re.into(), value.im.into())),
+        DataType::E4M3 | DataType::E5M2 => {
+            let table = if data == DataType::E4M3 { Fp8::E4M3 } else { Fp8::E5M2 }.table();
+            convert(bytes, |code: u8| (table[code as usize], 0.0))
+        }
     }
 }
 
@@ -72,5 +77,7 @@ pub(crate) fn store<S: Scalar>(data: DataType, bytes: &mut [u8], values: &[S]) {
         DataType::U8 => store!(u8, |re, _im| re as u8),
         DataType::I32 => store!(i32, |re, _im| re as i64 as i32),
         DataType::CI8 => store!(Complex<i8>, |re, im| Complex::new(re as i8, im as i8)),
+        DataType::E4M3 => store!(u8, |re, _im| Fp8::E4M3.encode(re)),
+        DataType::E5M2 => store!(u8, |re, _im| Fp8::E5M2.encode(re)),
     }
 }

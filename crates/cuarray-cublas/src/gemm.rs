@@ -33,7 +33,7 @@ pub(crate) enum Compute {
 }
 
 impl Compute {
-    fn of(number: cublasComputeType_t) -> Outcome<Compute> {
+    pub(crate) fn of(number: cublasComputeType_t) -> Outcome<Compute> {
         match number {
             64 | 65 => Ok(Compute::F16),
             68 | 69 | 74 | 75 | 77 | 78 => Ok(Compute::F32),

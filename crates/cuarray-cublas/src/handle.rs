@@ -49,7 +49,20 @@ fn table() -> &'static RwLock<Table> {
 
 /// Makes a handle in the current context.
 pub(crate) fn create() -> Outcome<usize> {
-    let place = Place::current().map_err(|_| cublasStatus_t::NOT_INITIALIZED)?;
+    create_from(FIRST)
+}
+
+/// As [`create`], for the other library: its numbers are apart from those of this one.
+pub(crate) fn create_lt() -> Outcome<usize> {
+    create_from(FIRST_LT)
+}
+
+/// The numbers of handles of cuBLAS lie after this one. They are distinct from small numbers and aligned, as an address is.
+const FIRST: usize = 0x6375_0000_0000;
+/// The numbers of handles of cublasLt lie after this one.
+const FIRST_LT: usize = 0x6376_0000_0000;
+
+fn handle_in(place: Place) -> Arc<Handle> {
     let settings = Settings {
         stream: CUstream::NULL,
         on_device: false,
@@ -59,11 +72,14 @@ pub(crate) fn create() -> Outcome<usize> {
         emulation: [0; 5],
         emulation_count: 0,
     };
-    let handle = Arc::new(Handle { place, settings: Mutex::new(settings) });
+    Arc::new(Handle { place, settings: Mutex::new(settings) })
+}
+
+fn create_from(first: usize) -> Outcome<usize> {
+    let handle = handle_in(Place::current().map_err(|_| cublasStatus_t::NOT_INITIALIZED)?);
     let mut table = table().write().unwrap_or_else(PoisonError::into_inner);
     table.made += 1;
-    // Distinct from small numbers and aligned, as an address is.
-    let number = 0x6375_0000_0000 + table.made * 64;
+    let number = first + table.made * 64;
     table.handles.insert(number, handle);
     Ok(number)
 }
@@ -72,6 +88,21 @@ pub(crate) fn create() -> Outcome<usize> {
 pub(crate) fn find(number: usize) -> Outcome<Arc<Handle>> {
     let table = table().read().unwrap_or_else(PoisonError::into_inner);
     table.handles.get(&number).cloned().ok_or(cublasStatus_t::NOT_INITIALIZED)
+}
+
+/// The handle of a number, in cublasLt. A handle of cuBLAS is one of cublasLt too, which belongs to the other shared library: at its first use
+/// it gets the current context, which is that of its device.
+pub(crate) fn find_or_adopt(number: usize) -> Outcome<Arc<Handle>> {
+    if let Ok(handle) = find(number) {
+        return Ok(handle);
+    }
+    if !(FIRST + 1..FIRST_LT).contains(&number) || !number.is_multiple_of(64) {
+        return Err(cublasStatus_t::NOT_INITIALIZED);
+    }
+    // The program destroys the handle in the other library, so this one shares its memory with the others of the context.
+    let made = handle_in(Place::shared().map_err(|_| cublasStatus_t::NOT_INITIALIZED)?);
+    let mut table = table().write().unwrap_or_else(PoisonError::into_inner);
+    Ok(Arc::clone(table.handles.entry(number).or_insert(made)))
 }
 
 /// Ends a handle, after the work of its context.

@@ -21,6 +21,7 @@ mod entry_points;
 mod exports;
 mod extensions;
 mod factors;
+mod fp8;
 mod gemm;
 mod handle;
 mod layout;

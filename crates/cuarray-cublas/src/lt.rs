@@ -1,13 +1,41 @@
-//! cublasLt: handles and versions, which other libraries ask for when they are loaded. All other functions are refused by name.
+//! cublasLt: products of matrices by descriptors.
+//!
+//! A descriptor lies in memory of the caller or of this library, as a record of values ([`record`], [`descriptors`]). [`problem`] makes a
+//! product of descriptors, and decides whether it is supported; [`product`] enqueues it and computes. There is one algorithm
+//! ([`algorithms`]).
 
-use crate::handle::{create, destroy, write};
+mod algorithms;
+mod descriptors;
+mod entry_points;
+mod epilogue;
+mod problem;
+mod product;
+mod record;
+mod transform;
+mod values;
+
+pub use algorithms::*;
+pub use descriptors::{
+    cublasLtMatmulDescCreate, cublasLtMatmulDescDestroy, cublasLtMatmulDescGetAttribute,
+    cublasLtMatmulDescInit_internal, cublasLtMatmulDescSetAttribute, cublasLtMatmulPreferenceCreate,
+    cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreferenceGetAttribute, cublasLtMatmulPreferenceInit_internal,
+    cublasLtMatmulPreferenceSetAttribute, cublasLtMatrixLayoutCreate, cublasLtMatrixLayoutDestroy,
+    cublasLtMatrixLayoutGetAttribute, cublasLtMatrixLayoutInit_internal, cublasLtMatrixLayoutSetAttribute,
+    cublasLtMatrixTransformDescCreate, cublasLtMatrixTransformDescDestroy, cublasLtMatrixTransformDescGetAttribute,
+    cublasLtMatrixTransformDescInit_internal, cublasLtMatrixTransformDescSetAttribute,
+};
+pub use product::cublasLtMatmul;
+pub use transform::cublasLtMatrixTransform;
+
+use crate::handle::{create_lt, destroy, write};
 use crate::management::version;
 use crate::status::INVALID_VALUE;
 use crate::types::{cublasHandle_t, cublasStatus_t, libraryPropertyType};
 use crate::{call, status};
 use cuarray_toolchain::environment::report_use;
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `cublasLtCreate`.
 ///
@@ -20,7 +48,7 @@ pub unsafe extern "C" fn cublasLtCreate(major: c_int, handle: *mut cublasHandle_
         }
         static REPORT: Once = Once::new();
         REPORT.call_once(|| report_use(&format!("libcublasLt.so.{major}")));
-        write(handle, create()?)
+        write(handle, create_lt()?)
     })
 }
 
@@ -87,61 +115,47 @@ pub unsafe extern "C" fn cublasLtDisableCpuInstructionsSetMask(_: c_int, _mask: 
     0
 }
 
-/// Exports the functions under their C names: `exports_lt!(13 "libcublasLt.so.13")`.
-#[macro_export]
-macro_rules! exports_lt {
-    ($major:literal $node:literal) => {
-        $crate::__exports_lt! {
-            $major $node
-            functions {
-            cublasLtCreate(handle: *mut cublasHandle_t) -> cublasStatus_t;
-            cublasLtDestroy(handle: cublasHandle_t) -> cublasStatus_t;
-            cublasLtGetProperty(part: libraryPropertyType, value: *mut c_int) -> cublasStatus_t;
-            cublasLtGetVersion() -> usize;
-            cublasLtGetCudartVersion() -> usize;
-            cublasLtGetStatusName(status: cublasStatus_t) -> *const c_char;
-            cublasLtGetStatusString(status: cublasStatus_t) -> *const c_char;
-            cublasLtDisableCpuInstructionsSetMask(mask: c_uint) -> c_uint;
-            }
-            refused {
-                cublasLtEmulationDescCreate cublasLtEmulationDescDestroy cublasLtEmulationDescGetAttribute cublasLtEmulationDescInit_internal
-                cublasLtEmulationDescSetAttribute cublasLtGroupedMatrixLayoutCreate cublasLtGroupedMatrixLayoutInit_internal
-                cublasLtHeuristicsCacheGetCapacity cublasLtHeuristicsCacheSetCapacity cublasLtLoggerForceDisable cublasLtLoggerOpenFile
-                cublasLtLoggerSetCallback cublasLtLoggerSetFile cublasLtLoggerSetLevel cublasLtLoggerSetMask cublasLtMatmul
-                cublasLtMatmulAlgoCapGetAttribute cublasLtMatmulAlgoCheck cublasLtMatmulAlgoCheckForStream cublasLtMatmulAlgoConfigGetAttribute
-                cublasLtMatmulAlgoConfigSetAttribute cublasLtMatmulAlgoGetHeuristic cublasLtMatmulAlgoGetHeuristicForStream
-                cublasLtMatmulAlgoGetIds cublasLtMatmulAlgoInit cublasLtMatmulDescCreate cublasLtMatmulDescDestroy
-                cublasLtMatmulDescGetAttribute cublasLtMatmulDescInit_internal cublasLtMatmulDescSetAttribute cublasLtMatmulPreferenceCreate
-                cublasLtMatmulPreferenceDestroy cublasLtMatmulPreferenceGetAttribute cublasLtMatmulPreferenceInit_internal
-                cublasLtMatmulPreferenceSetAttribute cublasLtMatrixLayoutCreate cublasLtMatrixLayoutDestroy cublasLtMatrixLayoutGetAttribute
-                cublasLtMatrixLayoutInit_internal cublasLtMatrixLayoutSetAttribute cublasLtMatrixTransform cublasLtMatrixTransformDescCreate
-                cublasLtMatrixTransformDescDestroy cublasLtMatrixTransformDescGetAttribute cublasLtMatrixTransformDescInit_internal
-                cublasLtMatrixTransformDescSetAttribute
-            }
-        }
-    };
+/// The entries that cublasLt keeps of its heuristics, which this library has none of. The value is kept.
+static CAPACITY: AtomicUsize = AtomicUsize::new(8192);
+
+/// `cublasLtHeuristicsCacheGetCapacity`.
+///
+/// # Safety
+/// `capacity` is null or may be written.
+pub unsafe extern "C" fn cublasLtHeuristicsCacheGetCapacity(_: c_int, capacity: *mut usize) -> cublasStatus_t {
+    call::plain(c"cublasLtHeuristicsCacheGetCapacity", || write(capacity, CAPACITY.load(Ordering::Relaxed)))
 }
 
-/// The functions of [`exports_lt!`].
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __exports_lt {
-    ($major:literal $node:literal functions { $($name:ident($($arg:ident: $ty:ty),*) -> $ret:ty;)* } refused { $($refused:ident)* }) => {
-        $(
-            #[allow(non_snake_case)]
-            mod $name {
-                #[allow(unused_imports)]
-                use $crate::types::*;
-                #[allow(unused_imports)]
-                use ::std::ffi::{c_char, c_int, c_uint};
-                #[unsafe(no_mangle)]
-                unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
-                    // SAFETY: the contract is the same.
-                    unsafe { $crate::lt::$name($major, $($arg),*) }
-                }
-                $crate::__export!(@node $node $name);
-            }
-        )*
-        $($crate::__export!(@refused $node $refused);)*
-    };
+/// `cublasLtHeuristicsCacheSetCapacity`.
+///
+/// # Safety
+/// None is needed.
+pub unsafe extern "C" fn cublasLtHeuristicsCacheSetCapacity(_: c_int, capacity: usize) -> cublasStatus_t {
+    call::plain(c"cublasLtHeuristicsCacheSetCapacity", || {
+        CAPACITY.store(capacity, Ordering::Relaxed);
+        Ok(())
+    })
+}
+
+/// The settings of a log. Nothing is logged.
+macro_rules! logging {
+    ($($name:ident($($arg:ident: $ty:ty),*) $check:expr;)*) => {$(
+        #[doc = concat!("`", stringify!($name), "`. Nothing is logged.")]
+        ///
+        /// # Safety
+        /// None is needed: pointers are not used.
+        pub unsafe extern "C" fn $name(_: c_int, $($arg: $ty),*) -> cublasStatus_t {
+            let name = const { call::c_name(concat!(stringify!($name), "\0")) };
+            call::plain(name, || if $check { Ok(()) } else { Err(INVALID_VALUE) })
+        }
+    )*};
+}
+
+logging! {
+    cublasLtLoggerSetCallback(_callback: *mut c_void) true;
+    cublasLtLoggerSetFile(_file: *mut c_void) true;
+    cublasLtLoggerOpenFile(_file: *const c_char) true;
+    cublasLtLoggerSetLevel(level: c_int) (0..=5).contains(&level);
+    cublasLtLoggerSetMask(_mask: c_int) true;
+    cublasLtLoggerForceDisable() true;
 }

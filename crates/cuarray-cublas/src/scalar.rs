@@ -27,6 +27,8 @@ pub enum DataType {
     U8,
     I32,
     CI8,
+    E4M3,
+    E5M2,
 }
 
 impl DataType {
@@ -43,6 +45,8 @@ impl DataType {
             8 => DataType::U8,
             10 => DataType::I32,
             14 => DataType::Bf16,
+            28 => DataType::E4M3,
+            29 => DataType::E5M2,
             _ => return Err(NOT_SUPPORTED),
         })
     }
@@ -50,7 +54,7 @@ impl DataType {
     /// The bytes of an element.
     pub(crate) fn size(self) -> usize {
         match self {
-            DataType::I8 | DataType::U8 => 1,
+            DataType::I8 | DataType::U8 | DataType::E4M3 | DataType::E5M2 => 1,
             DataType::F16 | DataType::Bf16 | DataType::CI8 => 2,
             DataType::F32 | DataType::I32 => 4,
             DataType::F64 | DataType::C32 => 8,

@@ -41,6 +41,11 @@ impl Work {
         self.add(name, region, true, false, false)
     }
 
+    /// Adds an argument that is read. The closure decides whether it uses the argument.
+    pub fn may_read(&mut self, name: &'static CStr, region: Region) -> Argument {
+        self.add(name, region, true, false, true)
+    }
+
     /// Adds an argument that is written. The closure must write all bytes of its blocks.
     pub fn writes(&mut self, name: &'static CStr, region: Region) -> Argument {
         self.add(name, region, false, true, false)
