@@ -360,8 +360,55 @@ macro_rules! __entry_points {
                     Complex32: cublasCmatinvBatched;
                     Complex64: cublasZmatinvBatched;
                 }
+                batched_vectors::gemv(trans: cublasOperation_t, m: N, n: N, alpha: *const T, aarray: *const *const T, lda: N, xarray: *const *const T, incx: N, beta: *const T, yarray: *const *mut T, incy: N, batch_count: N) {
+                    f32: cublasSgemvBatched cublasSgemvBatched_64;
+                    f64: cublasDgemvBatched cublasDgemvBatched_64;
+                    Complex32: cublasCgemvBatched cublasCgemvBatched_64;
+                    Complex64: cublasZgemvBatched cublasZgemvBatched_64;
+                }
+                batched_vectors::gemv_strided(trans: cublasOperation_t, m: N, n: N, alpha: *const T, a: *const T, lda: N, stridea: i64, x: *const T, incx: N, stridex: i64, beta: *const T, y: *mut T, incy: N, stridey: i64, batch_count: N) {
+                    f32: cublasSgemvStridedBatched cublasSgemvStridedBatched_64;
+                    f64: cublasDgemvStridedBatched cublasDgemvStridedBatched_64;
+                    Complex32: cublasCgemvStridedBatched cublasCgemvStridedBatched_64;
+                    Complex64: cublasZgemvStridedBatched cublasZgemvStridedBatched_64;
+                }
+                batched_vectors::gemm_grouped(transa: *const cublasOperation_t, transb: *const cublasOperation_t, m: *const N, n: *const N, k: *const N, alpha: *const T, aarray: *const *const T, lda: *const N, barray: *const *const T, ldb: *const N, beta: *const T, carray: *const *mut T, ldc: *const N, group_count: N, group_size: *const N) {
+                    f32: cublasSgemmGroupedBatched cublasSgemmGroupedBatched_64;
+                    f64: cublasDgemmGroupedBatched cublasDgemmGroupedBatched_64;
+                }
+                rotation::rotmg(d1: *mut T, d2: *mut T, x1: *mut T, y1: *const T, param: *mut T) {
+                    f32: cublasSrotmg_v2;
+                    f64: cublasDrotmg_v2;
+                }
             }
             handle {
+                rotation::rotmg_ex(d1: *mut c_void, d1_type: cudaDataType, d2: *mut c_void, d2_type: cudaDataType, x1: *mut c_void, x1_type: cudaDataType, y1: *const c_void, y1_type: cudaDataType, param: *mut c_void, param_type: cudaDataType, executiontype: cudaDataType) { cublasRotmgEx }
+                rotation::rotm_ex(n: N, x: *mut c_void, x_type: cudaDataType, incx: N, y: *mut c_void, y_type: cudaDataType, incy: N, param: *const c_void, param_type: cudaDataType, executiontype: cudaDataType) { cublasRotmEx cublasRotmEx_64 }
+                rotation::rotg_ex(a: *mut c_void, b: *mut c_void, ab_type: cudaDataType, c: *mut c_void, s: *mut c_void, cs_type: cudaDataType, executiontype: cudaDataType) { cublasRotgEx }
+                batched_vectors::hsh_gemv(trans: cublasOperation_t, m: N, n: N, alpha: *const f32, aarray: *const *const c_void, lda: N, xarray: *const *const c_void, incx: N, beta: *const f32, yarray: *const *mut c_void, incy: N, batch_count: N) { cublasHSHgemvBatched cublasHSHgemvBatched_64 }
+                batched_vectors::hsh_gemv_strided(trans: cublasOperation_t, m: N, n: N, alpha: *const f32, a: *const c_void, lda: N, stridea: i64, x: *const c_void, incx: N, stridex: i64, beta: *const f32, y: *mut c_void, incy: N, stridey: i64, batch_count: N) { cublasHSHgemvStridedBatched cublasHSHgemvStridedBatched_64 }
+                batched_vectors::hss_gemv(trans: cublasOperation_t, m: N, n: N, alpha: *const f32, aarray: *const *const c_void, lda: N, xarray: *const *const c_void, incx: N, beta: *const f32, yarray: *const *mut c_void, incy: N, batch_count: N) { cublasHSSgemvBatched cublasHSSgemvBatched_64 }
+                batched_vectors::hss_gemv_strided(trans: cublasOperation_t, m: N, n: N, alpha: *const f32, a: *const c_void, lda: N, stridea: i64, x: *const c_void, incx: N, stridex: i64, beta: *const f32, y: *mut c_void, incy: N, stridey: i64, batch_count: N) { cublasHSSgemvStridedBatched cublasHSSgemvStridedBatched_64 }
+                batched_vectors::tst_gemv(trans: cublasOperation_t, m: N, n: N, alpha: *const f32, aarray: *const *const c_void, lda: N, xarray: *const *const c_void, incx: N, beta: *const f32, yarray: *const *mut c_void, incy: N, batch_count: N) { cublasTSTgemvBatched cublasTSTgemvBatched_64 }
+                batched_vectors::tst_gemv_strided(trans: cublasOperation_t, m: N, n: N, alpha: *const f32, a: *const c_void, lda: N, stridea: i64, x: *const c_void, incx: N, stridex: i64, beta: *const f32, y: *mut c_void, incy: N, stridey: i64, batch_count: N) { cublasTSTgemvStridedBatched cublasTSTgemvStridedBatched_64 }
+                batched_vectors::tss_gemv(trans: cublasOperation_t, m: N, n: N, alpha: *const f32, aarray: *const *const c_void, lda: N, xarray: *const *const c_void, incx: N, beta: *const f32, yarray: *const *mut c_void, incy: N, batch_count: N) { cublasTSSgemvBatched cublasTSSgemvBatched_64 }
+                batched_vectors::tss_gemv_strided(trans: cublasOperation_t, m: N, n: N, alpha: *const f32, a: *const c_void, lda: N, stridea: i64, x: *const c_void, incx: N, stridex: i64, beta: *const f32, y: *mut c_void, incy: N, stridey: i64, batch_count: N) { cublasTSSgemvStridedBatched cublasTSSgemvStridedBatched_64 }
+                batched_vectors::gemm_grouped_ex(transa: *const cublasOperation_t, transb: *const cublasOperation_t, m: *const N, n: *const N, k: *const N, alpha: *const c_void, aarray: *const *const c_void, atype: cudaDataType, lda: *const N, barray: *const *const c_void, btype: cudaDataType, ldb: *const N, beta: *const c_void, carray: *const *mut c_void, ctype: cudaDataType, ldc: *const N, group_count: N, group_size: *const N, compute_type: cublasComputeType_t) { cublasGemmGroupedBatchedEx cublasGemmGroupedBatchedEx_64 }
+                level1_typed::axpy(n: N, alpha: *const c_void, alpha_type: cudaDataType, x: *const c_void, x_type: cudaDataType, incx: N, y: *mut c_void, y_type: cudaDataType, incy: N, executiontype: cudaDataType) { cublasAxpyEx cublasAxpyEx_64 }
+                level1_typed::scal(n: N, alpha: *const c_void, alpha_type: cudaDataType, x: *mut c_void, x_type: cudaDataType, incx: N, executiontype: cudaDataType) { cublasScalEx cublasScalEx_64 }
+                level1_typed::dot(n: N, x: *const c_void, x_type: cudaDataType, incx: N, y: *const c_void, y_type: cudaDataType, incy: N, result: *mut c_void, result_type: cudaDataType, executiontype: cudaDataType) { cublasDotEx cublasDotEx_64 }
+                level1_typed::dotc(n: N, x: *const c_void, x_type: cudaDataType, incx: N, y: *const c_void, y_type: cudaDataType, incy: N, result: *mut c_void, result_type: cudaDataType, executiontype: cudaDataType) { cublasDotcEx cublasDotcEx_64 }
+                level1_typed::nrm2(n: N, x: *const c_void, x_type: cudaDataType, incx: N, result: *mut c_void, result_type: cudaDataType, executiontype: cudaDataType) { cublasNrm2Ex cublasNrm2Ex_64 }
+                level1_typed::asum(n: N, x: *const c_void, x_type: cudaDataType, incx: N, result: *mut c_void, result_type: cudaDataType, executiontype: cudaDataType) { cublasAsumEx cublasAsumEx_64 }
+                level1_typed::amax(n: N, x: *const c_void, x_type: cudaDataType, incx: N, result: *mut N) { cublasIamaxEx cublasIamaxEx_64 }
+                level1_typed::amin(n: N, x: *const c_void, x_type: cudaDataType, incx: N, result: *mut N) { cublasIaminEx cublasIaminEx_64 }
+                level1_typed::copy(n: N, x: *const c_void, x_type: cudaDataType, incx: N, y: *mut c_void, y_type: cudaDataType, incy: N) { cublasCopyEx cublasCopyEx_64 }
+                level1_typed::swap(n: N, x: *mut c_void, x_type: cudaDataType, incx: N, y: *mut c_void, y_type: cudaDataType, incy: N) { cublasSwapEx cublasSwapEx_64 }
+                level1_typed::rot(n: N, x: *mut c_void, x_type: cudaDataType, incx: N, y: *mut c_void, y_type: cudaDataType, incy: N, c: *const c_void, s: *const c_void, cs_type: cudaDataType, executiontype: cudaDataType) { cublasRotEx cublasRotEx_64 }
+                level3_typed::csyrk(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const Complex32, a: *const c_void, atype: cudaDataType, lda: N, beta: *const Complex32, c: *mut c_void, ctype: cudaDataType, ldc: N) { cublasCsyrkEx cublasCsyrkEx_64 }
+                level3_typed::csyrk(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const Complex32, a: *const c_void, atype: cudaDataType, lda: N, beta: *const Complex32, c: *mut c_void, ctype: cudaDataType, ldc: N) { cublasCsyrk3mEx cublasCsyrk3mEx_64 }
+                level3_typed::cherk(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const f32, a: *const c_void, atype: cudaDataType, lda: N, beta: *const f32, c: *mut c_void, ctype: cudaDataType, ldc: N) { cublasCherkEx cublasCherkEx_64 }
+                level3_typed::cherk(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const f32, a: *const c_void, atype: cudaDataType, lda: N, beta: *const f32, c: *mut c_void, ctype: cudaDataType, ldc: N) { cublasCherk3mEx cublasCherk3mEx_64 }
                 gemm::hgemm(transa: cublasOperation_t, transb: cublasOperation_t, m: N, n: N, k: N, alpha: *const f16, a: *const f16, lda: N, b: *const f16, ldb: N, beta: *const f16, c: *mut f16, ldc: N) { cublasHgemm cublasHgemm_64 }
                 gemm::hgemm_strided(transa: cublasOperation_t, transb: cublasOperation_t, m: N, n: N, k: N, alpha: *const f16, a: *const f16, lda: N, stridea: i64, b: *const f16, ldb: N, strideb: i64, beta: *const f16, c: *mut f16, ldc: N, stridec: i64, batch_count: N) { cublasHgemmStridedBatched cublasHgemmStridedBatched_64 }
                 gemm::gemm_ex(transa: cublasOperation_t, transb: cublasOperation_t, m: N, n: N, k: N, alpha: *const c_void, a: *const c_void, atype: cudaDataType, lda: N, b: *const c_void, btype: cudaDataType, ldb: N, beta: *const c_void, c: *mut c_void, ctype: cudaDataType, ldc: N, compute_type: cublasComputeType_t, algo: cublasGemmAlgo_t) { cublasGemmEx cublasGemmEx_64 }
@@ -418,41 +465,29 @@ macro_rules! __entry_points {
                 cublasGetStatusString(status: cublasStatus_t) -> *const c_char;
             }
             refused {
-                cublasAlloc cublasAsumEx cublasAsumEx_64 cublasAxpyEx cublasAxpyEx_64 cublasCaxpy cublasCcopy cublasCdotc cublasCdotu cublasCgbmv
-                cublasCgelsBatched cublasCgemm cublasCgemv cublasCgemvBatched cublasCgemvBatched_64 cublasCgemvStridedBatched
-                cublasCgemvStridedBatched_64 cublasCgeqrfBatched cublasCgerc cublasCgeru cublasChbmv cublasChemm cublasChemv cublasCher cublasCher2
-                cublasCher2k cublasCherk cublasCherk3mEx cublasCherk3mEx_64 cublasCherkEx cublasCherkEx_64 cublasChpmv cublasChpr cublasChpr2
-                cublasCopyEx cublasCopyEx_64 cublasCrot cublasCrotg cublasCscal cublasCsrot cublasCsscal cublasCswap cublasCsymm cublasCsyr2k
-                cublasCsyrk cublasCsyrk3mEx cublasCsyrk3mEx_64 cublasCsyrkEx cublasCsyrkEx_64 cublasCtbmv cublasCtbsv cublasCtpmv cublasCtpsv
-                cublasCtrmm cublasCtrmv cublasCtrsm cublasCtrsv cublasDasum cublasDaxpy cublasDcopy cublasDdot cublasDgbmv cublasDgelsBatched
-                cublasDgemm cublasDgemmGroupedBatched cublasDgemmGroupedBatched_64 cublasDgemv cublasDgemvBatched cublasDgemvBatched_64
-                cublasDgemvStridedBatched cublasDgemvStridedBatched_64 cublasDgeqrfBatched cublasDger cublasDnrm2 cublasDotEx cublasDotEx_64
-                cublasDotcEx cublasDotcEx_64 cublasDrot cublasDrotg cublasDrotm cublasDrotmg cublasDrotmg_v2 cublasDsbmv cublasDscal cublasDspmv
-                cublasDspr cublasDspr2 cublasDswap cublasDsymm cublasDsymv cublasDsyr cublasDsyr2 cublasDsyr2k cublasDsyrk cublasDtbmv cublasDtbsv
-                cublasDtpmv cublasDtpsv cublasDtrmm cublasDtrmv cublasDtrsm cublasDtrsv cublasDzasum cublasDznrm2 cublasFree
-                cublasGemmGroupedBatchedEx cublasGemmGroupedBatchedEx_64 cublasGetCudartVersion cublasGetError cublasGetVersion cublasHSHgemvBatched
-                cublasHSHgemvBatched_64 cublasHSHgemvStridedBatched cublasHSHgemvStridedBatched_64 cublasHSSgemvBatched cublasHSSgemvBatched_64
-                cublasHSSgemvStridedBatched cublasHSSgemvStridedBatched_64 cublasIamaxEx cublasIamaxEx_64 cublasIaminEx cublasIaminEx_64 cublasIcamax
-                cublasIcamin cublasIdamax cublasIdamin cublasInit cublasIsamax cublasIsamin cublasIzamax cublasIzamin cublasNrm2Ex cublasNrm2Ex_64
-                cublasRotEx cublasRotEx_64 cublasRotgEx cublasRotmEx cublasRotmEx_64 cublasRotmgEx cublasSasum cublasSaxpy cublasScalEx
-                cublasScalEx_64 cublasScasum cublasScnrm2 cublasScopy cublasSdot cublasSetKernelStream cublasSgbmv cublasSgelsBatched cublasSgemm
-                cublasSgemmGroupedBatched cublasSgemmGroupedBatched_64 cublasSgemv cublasSgemvBatched cublasSgemvBatched_64 cublasSgemvStridedBatched
-                cublasSgemvStridedBatched_64 cublasSgeqrfBatched cublasSger cublasShutdown cublasSnrm2 cublasSrot cublasSrotg cublasSrotm cublasSrotmg
-                cublasSrotmg_v2 cublasSsbmv cublasSscal cublasSspmv cublasSspr cublasSspr2 cublasSswap cublasSsymm cublasSsymv cublasSsyr cublasSsyr2
-                cublasSsyr2k cublasSsyrk cublasStbmv cublasStbsv cublasStpmv cublasStpsv cublasStrmm cublasStrmv cublasStrsm cublasStrsv cublasSwapEx
-                cublasSwapEx_64 cublasTSSgemvBatched cublasTSSgemvBatched_64 cublasTSSgemvStridedBatched cublasTSSgemvStridedBatched_64
-                cublasTSTgemvBatched cublasTSTgemvBatched_64 cublasTSTgemvStridedBatched cublasTSTgemvStridedBatched_64 cublasUint8gemmBias
-                cublasXerbla cublasXtCgemm cublasXtChemm cublasXtCher2k cublasXtCherk cublasXtCherkx cublasXtCreate cublasXtCspmm cublasXtCsymm
-                cublasXtCsyr2k cublasXtCsyrk cublasXtCsyrkx cublasXtCtrmm cublasXtCtrsm cublasXtDestroy cublasXtDeviceSelect cublasXtDgemm
-                cublasXtDspmm cublasXtDsymm cublasXtDsyr2k cublasXtDsyrk cublasXtDsyrkx cublasXtDtrmm cublasXtDtrsm cublasXtGetBlockDim
-                cublasXtGetNumBoards cublasXtGetPinningMemMode cublasXtMaxBoards cublasXtSetBlockDim cublasXtSetCpuRatio cublasXtSetCpuRoutine
-                cublasXtSetPinningMemMode cublasXtSgemm cublasXtSspmm cublasXtSsymm cublasXtSsyr2k cublasXtSsyrk cublasXtSsyrkx cublasXtStrmm
-                cublasXtStrsm cublasXtZgemm cublasXtZhemm cublasXtZher2k cublasXtZherk cublasXtZherkx cublasXtZspmm cublasXtZsymm cublasXtZsyr2k
-                cublasXtZsyrk cublasXtZsyrkx cublasXtZtrmm cublasXtZtrsm cublasZaxpy cublasZcopy cublasZdotc cublasZdotu cublasZdrot cublasZdscal
-                cublasZgbmv cublasZgelsBatched cublasZgemm cublasZgemv cublasZgemvBatched cublasZgemvBatched_64 cublasZgemvStridedBatched
-                cublasZgemvStridedBatched_64 cublasZgeqrfBatched cublasZgerc cublasZgeru cublasZhbmv cublasZhemm cublasZhemv cublasZher cublasZher2
-                cublasZher2k cublasZherk cublasZhpmv cublasZhpr cublasZhpr2 cublasZrot cublasZrotg cublasZscal cublasZswap cublasZsymm cublasZsyr2k
-                cublasZsyrk cublasZtbmv cublasZtbsv cublasZtpmv cublasZtpsv cublasZtrmm cublasZtrmv cublasZtrsm cublasZtrsv
+                cublasAlloc cublasCaxpy cublasCcopy cublasCdotc cublasCdotu cublasCgbmv cublasCgelsBatched cublasCgemm cublasCgemv cublasCgeqrfBatched
+                cublasCgerc cublasCgeru cublasChbmv cublasChemm cublasChemv cublasCher cublasCher2 cublasCher2k cublasCherk cublasChpmv cublasChpr
+                cublasChpr2 cublasCrot cublasCrotg cublasCscal cublasCsrot cublasCsscal cublasCswap cublasCsymm cublasCsyr2k cublasCsyrk cublasCtbmv
+                cublasCtbsv cublasCtpmv cublasCtpsv cublasCtrmm cublasCtrmv cublasCtrsm cublasCtrsv cublasDasum cublasDaxpy cublasDcopy cublasDdot
+                cublasDgbmv cublasDgelsBatched cublasDgemm cublasDgemv cublasDgeqrfBatched cublasDger cublasDnrm2 cublasDrot cublasDrotg cublasDrotm
+                cublasDrotmg cublasDsbmv cublasDscal cublasDspmv cublasDspr cublasDspr2 cublasDswap cublasDsymm cublasDsymv cublasDsyr cublasDsyr2
+                cublasDsyr2k cublasDsyrk cublasDtbmv cublasDtbsv cublasDtpmv cublasDtpsv cublasDtrmm cublasDtrmv cublasDtrsm cublasDtrsv cublasDzasum
+                cublasDznrm2 cublasFree cublasGetCudartVersion cublasGetError cublasGetVersion cublasIcamax cublasIcamin cublasIdamax cublasIdamin
+                cublasInit cublasIsamax cublasIsamin cublasIzamax cublasIzamin cublasSasum cublasSaxpy cublasScasum cublasScnrm2 cublasScopy
+                cublasSdot cublasSetKernelStream cublasSgbmv cublasSgelsBatched cublasSgemm cublasSgemv cublasSgeqrfBatched cublasSger cublasShutdown
+                cublasSnrm2 cublasSrot cublasSrotg cublasSrotm cublasSrotmg cublasSsbmv cublasSscal cublasSspmv cublasSspr cublasSspr2 cublasSswap
+                cublasSsymm cublasSsymv cublasSsyr cublasSsyr2 cublasSsyr2k cublasSsyrk cublasStbmv cublasStbsv cublasStpmv cublasStpsv cublasStrmm
+                cublasStrmv cublasStrsm cublasStrsv cublasUint8gemmBias cublasXerbla cublasXtCgemm cublasXtChemm cublasXtCher2k cublasXtCherk
+                cublasXtCherkx cublasXtCreate cublasXtCspmm cublasXtCsymm cublasXtCsyr2k cublasXtCsyrk cublasXtCsyrkx cublasXtCtrmm cublasXtCtrsm
+                cublasXtDestroy cublasXtDeviceSelect cublasXtDgemm cublasXtDspmm cublasXtDsymm cublasXtDsyr2k cublasXtDsyrk cublasXtDsyrkx
+                cublasXtDtrmm cublasXtDtrsm cublasXtGetBlockDim cublasXtGetNumBoards cublasXtGetPinningMemMode cublasXtMaxBoards cublasXtSetBlockDim
+                cublasXtSetCpuRatio cublasXtSetCpuRoutine cublasXtSetPinningMemMode cublasXtSgemm cublasXtSspmm cublasXtSsymm cublasXtSsyr2k
+                cublasXtSsyrk cublasXtSsyrkx cublasXtStrmm cublasXtStrsm cublasXtZgemm cublasXtZhemm cublasXtZher2k cublasXtZherk cublasXtZherkx
+                cublasXtZspmm cublasXtZsymm cublasXtZsyr2k cublasXtZsyrk cublasXtZsyrkx cublasXtZtrmm cublasXtZtrsm cublasZaxpy cublasZcopy
+                cublasZdotc cublasZdotu cublasZdrot cublasZdscal cublasZgbmv cublasZgelsBatched cublasZgemm cublasZgemv cublasZgeqrfBatched
+                cublasZgerc cublasZgeru cublasZhbmv cublasZhemm cublasZhemv cublasZher cublasZher2 cublasZher2k cublasZherk cublasZhpmv cublasZhpr
+                cublasZhpr2 cublasZrot cublasZrotg cublasZscal cublasZswap cublasZsymm cublasZsyr2k cublasZsyrk cublasZtbmv cublasZtbsv cublasZtpmv
+                cublasZtpsv cublasZtrmm cublasZtrmv cublasZtrsm cublasZtrsv
             }
         }
     };
