@@ -7,7 +7,7 @@
 //! - `major`: passes the major version of CUDA; `host`: nothing; `raw`: no status is returned;
 //! - `refused`: prints the name once, and returns `CUBLAS_STATUS_NOT_SUPPORTED`.
 //!
-//! `T` is the type of the line, `R` its real part, and `N` a size. A test compares names and signatures with NVIDIA's headers.
+//! `T` is the type of the line, `R` its real part, and `N` a size. A test compares the names with NVIDIA's headers.
 
 /// Calls the macro `$callback` with `$prefix`, and then with the whole list.
 #[doc(hidden)]
