@@ -380,6 +380,18 @@ macro_rules! __entry_points {
                     f32: cublasSrotmg_v2;
                     f64: cublasDrotmg_v2;
                 }
+                qr::geqrf(m: N, n: N, aarray: *const *mut T, lda: N, tau_array: *const *mut T, info: *mut c_int, batch_size: N) {
+                    f32: cublasSgeqrfBatched;
+                    f64: cublasDgeqrfBatched;
+                    Complex32: cublasCgeqrfBatched;
+                    Complex64: cublasZgeqrfBatched;
+                }
+                qr::gels(trans: cublasOperation_t, m: N, n: N, nrhs: N, aarray: *const *mut T, lda: N, carray: *const *mut T, ldc: N, info: *mut c_int, dev_info_array: *mut c_int, batch_size: N) {
+                    f32: cublasSgelsBatched;
+                    f64: cublasDgelsBatched;
+                    Complex32: cublasCgelsBatched;
+                    Complex64: cublasZgelsBatched;
+                }
             }
             handle {
                 rotation::rotmg_ex(d1: *mut c_void, d1_type: cudaDataType, d2: *mut c_void, d2_type: cudaDataType, x1: *mut c_void, x1_type: cudaDataType, y1: *const c_void, y1_type: cudaDataType, param: *mut c_void, param_type: cudaDataType, executiontype: cudaDataType) { cublasRotmgEx }
@@ -465,29 +477,28 @@ macro_rules! __entry_points {
                 cublasGetStatusString(status: cublasStatus_t) -> *const c_char;
             }
             refused {
-                cublasAlloc cublasCaxpy cublasCcopy cublasCdotc cublasCdotu cublasCgbmv cublasCgelsBatched cublasCgemm cublasCgemv cublasCgeqrfBatched
-                cublasCgerc cublasCgeru cublasChbmv cublasChemm cublasChemv cublasCher cublasCher2 cublasCher2k cublasCherk cublasChpmv cublasChpr
-                cublasChpr2 cublasCrot cublasCrotg cublasCscal cublasCsrot cublasCsscal cublasCswap cublasCsymm cublasCsyr2k cublasCsyrk cublasCtbmv
-                cublasCtbsv cublasCtpmv cublasCtpsv cublasCtrmm cublasCtrmv cublasCtrsm cublasCtrsv cublasDasum cublasDaxpy cublasDcopy cublasDdot
-                cublasDgbmv cublasDgelsBatched cublasDgemm cublasDgemv cublasDgeqrfBatched cublasDger cublasDnrm2 cublasDrot cublasDrotg cublasDrotm
-                cublasDrotmg cublasDsbmv cublasDscal cublasDspmv cublasDspr cublasDspr2 cublasDswap cublasDsymm cublasDsymv cublasDsyr cublasDsyr2
-                cublasDsyr2k cublasDsyrk cublasDtbmv cublasDtbsv cublasDtpmv cublasDtpsv cublasDtrmm cublasDtrmv cublasDtrsm cublasDtrsv cublasDzasum
-                cublasDznrm2 cublasFree cublasGetCudartVersion cublasGetError cublasGetVersion cublasIcamax cublasIcamin cublasIdamax cublasIdamin
-                cublasInit cublasIsamax cublasIsamin cublasIzamax cublasIzamin cublasSasum cublasSaxpy cublasScasum cublasScnrm2 cublasScopy
-                cublasSdot cublasSetKernelStream cublasSgbmv cublasSgelsBatched cublasSgemm cublasSgemv cublasSgeqrfBatched cublasSger cublasShutdown
-                cublasSnrm2 cublasSrot cublasSrotg cublasSrotm cublasSrotmg cublasSsbmv cublasSscal cublasSspmv cublasSspr cublasSspr2 cublasSswap
-                cublasSsymm cublasSsymv cublasSsyr cublasSsyr2 cublasSsyr2k cublasSsyrk cublasStbmv cublasStbsv cublasStpmv cublasStpsv cublasStrmm
-                cublasStrmv cublasStrsm cublasStrsv cublasUint8gemmBias cublasXerbla cublasXtCgemm cublasXtChemm cublasXtCher2k cublasXtCherk
-                cublasXtCherkx cublasXtCreate cublasXtCspmm cublasXtCsymm cublasXtCsyr2k cublasXtCsyrk cublasXtCsyrkx cublasXtCtrmm cublasXtCtrsm
-                cublasXtDestroy cublasXtDeviceSelect cublasXtDgemm cublasXtDspmm cublasXtDsymm cublasXtDsyr2k cublasXtDsyrk cublasXtDsyrkx
-                cublasXtDtrmm cublasXtDtrsm cublasXtGetBlockDim cublasXtGetNumBoards cublasXtGetPinningMemMode cublasXtMaxBoards cublasXtSetBlockDim
-                cublasXtSetCpuRatio cublasXtSetCpuRoutine cublasXtSetPinningMemMode cublasXtSgemm cublasXtSspmm cublasXtSsymm cublasXtSsyr2k
-                cublasXtSsyrk cublasXtSsyrkx cublasXtStrmm cublasXtStrsm cublasXtZgemm cublasXtZhemm cublasXtZher2k cublasXtZherk cublasXtZherkx
-                cublasXtZspmm cublasXtZsymm cublasXtZsyr2k cublasXtZsyrk cublasXtZsyrkx cublasXtZtrmm cublasXtZtrsm cublasZaxpy cublasZcopy
-                cublasZdotc cublasZdotu cublasZdrot cublasZdscal cublasZgbmv cublasZgelsBatched cublasZgemm cublasZgemv cublasZgeqrfBatched
-                cublasZgerc cublasZgeru cublasZhbmv cublasZhemm cublasZhemv cublasZher cublasZher2 cublasZher2k cublasZherk cublasZhpmv cublasZhpr
-                cublasZhpr2 cublasZrot cublasZrotg cublasZscal cublasZswap cublasZsymm cublasZsyr2k cublasZsyrk cublasZtbmv cublasZtbsv cublasZtpmv
-                cublasZtpsv cublasZtrmm cublasZtrmv cublasZtrsm cublasZtrsv
+                cublasAlloc cublasCaxpy cublasCcopy cublasCdotc cublasCdotu cublasCgbmv cublasCgemm cublasCgemv cublasCgerc cublasCgeru cublasChbmv
+                cublasChemm cublasChemv cublasCher cublasCher2 cublasCher2k cublasCherk cublasChpmv cublasChpr cublasChpr2 cublasCrot cublasCrotg
+                cublasCscal cublasCsrot cublasCsscal cublasCswap cublasCsymm cublasCsyr2k cublasCsyrk cublasCtbmv cublasCtbsv cublasCtpmv cublasCtpsv
+                cublasCtrmm cublasCtrmv cublasCtrsm cublasCtrsv cublasDasum cublasDaxpy cublasDcopy cublasDdot cublasDgbmv cublasDgemm cublasDgemv
+                cublasDger cublasDnrm2 cublasDrot cublasDrotg cublasDrotm cublasDrotmg cublasDsbmv cublasDscal cublasDspmv cublasDspr cublasDspr2
+                cublasDswap cublasDsymm cublasDsymv cublasDsyr cublasDsyr2 cublasDsyr2k cublasDsyrk cublasDtbmv cublasDtbsv cublasDtpmv cublasDtpsv
+                cublasDtrmm cublasDtrmv cublasDtrsm cublasDtrsv cublasDzasum cublasDznrm2 cublasFree cublasGetCudartVersion cublasGetError
+                cublasGetVersion cublasIcamax cublasIcamin cublasIdamax cublasIdamin cublasInit cublasIsamax cublasIsamin cublasIzamax cublasIzamin
+                cublasSasum cublasSaxpy cublasScasum cublasScnrm2 cublasScopy cublasSdot cublasSetKernelStream cublasSgbmv cublasSgemm cublasSgemv
+                cublasSger cublasShutdown cublasSnrm2 cublasSrot cublasSrotg cublasSrotm cublasSrotmg cublasSsbmv cublasSscal cublasSspmv cublasSspr
+                cublasSspr2 cublasSswap cublasSsymm cublasSsymv cublasSsyr cublasSsyr2 cublasSsyr2k cublasSsyrk cublasStbmv cublasStbsv cublasStpmv
+                cublasStpsv cublasStrmm cublasStrmv cublasStrsm cublasStrsv cublasUint8gemmBias cublasXerbla cublasXtCgemm cublasXtChemm
+                cublasXtCher2k cublasXtCherk cublasXtCherkx cublasXtCreate cublasXtCspmm cublasXtCsymm cublasXtCsyr2k cublasXtCsyrk cublasXtCsyrkx
+                cublasXtCtrmm cublasXtCtrsm cublasXtDestroy cublasXtDeviceSelect cublasXtDgemm cublasXtDspmm cublasXtDsymm cublasXtDsyr2k
+                cublasXtDsyrk cublasXtDsyrkx cublasXtDtrmm cublasXtDtrsm cublasXtGetBlockDim cublasXtGetNumBoards cublasXtGetPinningMemMode
+                cublasXtMaxBoards cublasXtSetBlockDim cublasXtSetCpuRatio cublasXtSetCpuRoutine cublasXtSetPinningMemMode cublasXtSgemm cublasXtSspmm
+                cublasXtSsymm cublasXtSsyr2k cublasXtSsyrk cublasXtSsyrkx cublasXtStrmm cublasXtStrsm cublasXtZgemm cublasXtZhemm cublasXtZher2k
+                cublasXtZherk cublasXtZherkx cublasXtZspmm cublasXtZsymm cublasXtZsyr2k cublasXtZsyrk cublasXtZsyrkx cublasXtZtrmm cublasXtZtrsm
+                cublasZaxpy cublasZcopy cublasZdotc cublasZdotu cublasZdrot cublasZdscal cublasZgbmv cublasZgemm cublasZgemv cublasZgerc cublasZgeru
+                cublasZhbmv cublasZhemm cublasZhemv cublasZher cublasZher2 cublasZher2k cublasZherk cublasZhpmv cublasZhpr cublasZhpr2 cublasZrot
+                cublasZrotg cublasZscal cublasZswap cublasZsymm cublasZsyr2k cublasZsyrk cublasZtbmv cublasZtbsv cublasZtpmv cublasZtpsv cublasZtrmm
+                cublasZtrmv cublasZtrsm cublasZtrsv
             }
         }
     };

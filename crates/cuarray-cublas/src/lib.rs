@@ -34,6 +34,7 @@ mod level3_typed;
 pub mod lt;
 mod management;
 mod product;
+mod qr;
 mod rotation;
 mod scalar;
 mod status;
