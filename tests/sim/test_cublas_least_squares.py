@@ -73,7 +73,7 @@ def test_solution_has_the_least_squares(blas: Blas, letter: str, m: int) -> None
         np.testing.assert_array_equal(found[m:], GAP)
 
 
-def test_matrix_without_full_rank_is_told(blas: Blas) -> None:
+def test_matrix_without_full_rank_has_the_number_of_its_column(blas: Blas) -> None:
     a = np.array([[1, 0, 2], [0, 0, 1], [0, 0, 3], [0, 0, 1]], np.float64)
     array, right = (blas.put(np.array([blas.put(each)], np.uint64)) for each in (a, np.ones((4, 1))))
     info, infos = ctypes.c_int(), blas.put(np.zeros(1, np.int32))

@@ -9,7 +9,16 @@ from typing import Any
 import driver_probe
 import numpy as np
 import pytest
-from blas_probe import INVALID_VALUE, NOT_INITIALIZED, NOT_SUPPORTED, SUCCESS, at, close, second_stream
+from blas_probe import (
+    EXECUTION_FAILED,
+    INVALID_VALUE,
+    NOT_INITIALIZED,
+    NOT_SUPPORTED,
+    SUCCESS,
+    at,
+    close,
+    second_stream,
+)
 from lt_probe import COMPUTE_32F, R_32F, Lt, Matrix, Result
 
 ALLOC_FAILED = 3
@@ -270,3 +279,56 @@ def test_handle_of_cublas_is_one_of_cublas_lt(lt: Lt) -> None:
     lt.handle = own
     close(product.d.get(lt), product.expected())
     assert blas.cublasDestroy_v2(other) == SUCCESS
+
+
+def test_arguments_at_random_never_crash(lt: Lt) -> None:
+    import cuarray_sim
+
+    memory, host = lt.put(np.zeros(64 * 1024, np.uint8)), np.ones(4)
+    sizes = [0, 1, 1, 2, 3, 4, 4, 4, 8, 2**31, 2**62]
+    addresses = [0, memory, memory, memory, memory + 1024, memory + 64 * 1024 - 8, 0x1234]
+    choices = {
+        "pointer_mode": [0, 0, 0, 1, 2, 3, 4, 9],
+        "transa": [0, 0, 1, 2, 3],
+        "transb": [0, 0, 1, 2],
+        "epilogue": [1, 1, 1, 2, 4, 6, 36, 130, 134, 152, 164, 208, 256, 512, 3],
+        "bias": addresses,
+        "bias_stride": [0, 4, -1, 2**62],
+        "aux": addresses,
+        "aux_ld": [128, 128, 8, 0, 2**62],
+        "aux_stride": [0, 1024, 2**62],
+        "alpha_stride": [0, 4, -1],
+        "scale_a": [0, 0, 0, memory],
+        "scale_d": [0, 0, 0, memory],
+        "bias_type": [-1, -1, 0, 2, 77],
+    }
+
+    def one_of(values: list[int]) -> int:
+        return values[int(lt.rng.integers(len(values)))]
+
+    def maybe(usual: int, others: list[int]) -> int:
+        return one_of(others) if lt.rng.integers(16) == 0 else usual
+
+    def layout(kind: int) -> ctypes.c_void_p:
+        rows, columns, ld = (maybe(4, sizes) for _ in range(3))
+        values = {"order": maybe(0, [1, 2, 9]), "count": maybe(1, [2, 0, -1]), "stride": maybe(16, [0, 2**62])}
+        return lt.layout(kind, rows, columns, ld, **values, mode=maybe(0, [1, 2]))
+
+    seen = set()
+    for _ in range(600):
+        compute, kind = [(68, 0), (70, 1), (68, 2), (72, 3), (68, 4)][int(lt.rng.integers(5))]
+        scale = kind if kind in (0, 1, 4) else 0
+        values = {name: one_of(of) for name, of in choices.items() if lt.rng.integers(6) == 0}
+        description = lt.description(compute, scale, **values)
+        operands = [(at(maybe(memory, addresses)), layout(kind)) for _ in range(4)]
+        factors = [maybe(host.ctypes.data, [0]) for _ in range(2)]
+        if mode := values.get("pointer_mode", 0):
+            factors = [memory, factors[1] if mode == 4 else memory]
+        alpha, beta = (at(each) if each else None for each in factors)
+        (a, b, c, d) = operands
+        arguments = (description, alpha, *a, *b, beta, *c, *d, None, at(maybe(0, [memory, 8])), ctypes.c_size_t(512))
+        seen.add(lt.library.cublasLtMatmul(lt.handle, *arguments, lt.stream))
+    driver_probe.call("cuStreamSynchronize", lt.stream)
+    assert seen <= {SUCCESS, ALLOC_FAILED, INVALID_VALUE, EXECUTION_FAILED, NOT_SUPPORTED}
+    assert seen >= {SUCCESS, INVALID_VALUE, NOT_SUPPORTED}
+    cuarray_sim.clear_findings()
