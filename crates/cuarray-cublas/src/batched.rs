@@ -1,7 +1,7 @@
 //! Batches of matrices behind arrays of pointers.
 
 use crate::arguments::{Call, Op, choice, fill, leading, order, size};
-use crate::gemm::{FactorType, Factors, Matrices, Product};
+use crate::general::{FactorType, Factors, Matrices, Product};
 use crate::handle::Handle;
 use crate::layout::{Fill, Stored};
 use crate::level3::solve_scaled;

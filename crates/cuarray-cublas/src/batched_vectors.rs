@@ -2,7 +2,7 @@
 
 use crate::arguments::{Call, Op, leading, size};
 use crate::elements::{load, store};
-use crate::gemm::{Factors, Matrices, Product};
+use crate::general::{Factors, Matrices, Product};
 use crate::handle::Handle;
 use crate::layout::{Order, Stored, Vector};
 use crate::scalar::{DataType, Scalar};

@@ -51,33 +51,33 @@ macro_rules! __entry_points {
                     Complex32: cublasChemm_v2 cublasChemm_v2_64;
                     Complex64: cublasZhemm_v2 cublasZhemm_v2_64;
                 }
-                level3::syrk(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, beta: *const T, c: *mut T, ldc: N) {
+                ranked::syrk(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, beta: *const T, c: *mut T, ldc: N) {
                     f32: cublasSsyrk_v2 cublasSsyrk_v2_64;
                     f64: cublasDsyrk_v2 cublasDsyrk_v2_64;
                     Complex32: cublasCsyrk_v2 cublasCsyrk_v2_64;
                     Complex64: cublasZsyrk_v2 cublasZsyrk_v2_64;
                 }
-                level3::herk(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const R, a: *const T, lda: N, beta: *const R, c: *mut T, ldc: N) {
+                ranked::herk(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const R, a: *const T, lda: N, beta: *const R, c: *mut T, ldc: N) {
                     Complex32: cublasCherk_v2 cublasCherk_v2_64;
                     Complex64: cublasZherk_v2 cublasZherk_v2_64;
                 }
-                level3::syr2k(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const T, c: *mut T, ldc: N) {
+                ranked::syr2k(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const T, c: *mut T, ldc: N) {
                     f32: cublasSsyr2k_v2 cublasSsyr2k_v2_64;
                     f64: cublasDsyr2k_v2 cublasDsyr2k_v2_64;
                     Complex32: cublasCsyr2k_v2 cublasCsyr2k_v2_64;
                     Complex64: cublasZsyr2k_v2 cublasZsyr2k_v2_64;
                 }
-                level3::her2k(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const R, c: *mut T, ldc: N) {
+                ranked::her2k(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const R, c: *mut T, ldc: N) {
                     Complex32: cublasCher2k_v2 cublasCher2k_v2_64;
                     Complex64: cublasZher2k_v2 cublasZher2k_v2_64;
                 }
-                level3::syrkx(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const T, c: *mut T, ldc: N) {
+                ranked::syrkx(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const T, c: *mut T, ldc: N) {
                     f32: cublasSsyrkx cublasSsyrkx_64;
                     f64: cublasDsyrkx cublasDsyrkx_64;
                     Complex32: cublasCsyrkx cublasCsyrkx_64;
                     Complex64: cublasZsyrkx cublasZsyrkx_64;
                 }
-                level3::herkx(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const R, c: *mut T, ldc: N) {
+                ranked::herkx(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const R, c: *mut T, ldc: N) {
                     Complex32: cublasCherkx cublasCherkx_64;
                     Complex64: cublasZherkx cublasZherkx_64;
                 }
@@ -165,7 +165,7 @@ macro_rules! __entry_points {
                     Complex32: cublasCsrot_v2 cublasCsrot_v2_64;
                     Complex64: cublasZdrot_v2 cublasZdrot_v2_64;
                 }
-                level1::rotg(a: *mut T, b: *mut T, c: *mut R, s: *mut T) {
+                rotation::rotg(a: *mut T, b: *mut T, c: *mut R, s: *mut T) {
                     f32: cublasSrotg_v2;
                     f64: cublasDrotg_v2;
                     Complex32: cublasCrotg_v2;

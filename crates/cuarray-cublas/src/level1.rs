@@ -6,7 +6,7 @@ use crate::layout::{Order, Vector};
 use crate::scalar::Scalar;
 use crate::status::Outcome;
 use cuarray_stream_work::{Argument, Data, Plain, Rows};
-use num_traits::{Float, One, Zero};
+use num_traits::{Float, Zero};
 use std::ffi::c_int;
 
 /// The place of an index: an `int`, or an `int64_t` in functions with 64-bit sizes.
@@ -361,74 +361,6 @@ fn scaled<T: Scalar, A: Scalar>(
         let alpha = of_alpha(alpha.value(data));
         data.take::<T>(x).iter_mut().for_each(|value| *value *= alpha);
     })
-}
-
-/// `cublas<t>rotg`.
-pub(crate) fn rotg<T: Scalar>(handle: &Handle, a: *mut T, b: *mut T, c: *mut T::Real, s: *mut T) -> Outcome {
-    let mut call = Call::of(handle);
-    if a.is_null() || b.is_null() || c.is_null() || s.is_null() {
-        return Err(crate::status::INVALID_VALUE);
-    }
-    if !call.on_device {
-        // SAFETY: in host pointer mode the pointers are those of numbers, by the contract of the C function. Any alignment is accessed.
-        unsafe {
-            let (r, z, cosine, sine) = rotation(a.read_unaligned(), b.read_unaligned());
-            a.write_unaligned(r);
-            if !T::IS_COMPLEX {
-                b.write_unaligned(z);
-            }
-            c.write_unaligned(cosine);
-            s.write_unaligned(sine);
-        }
-        return Ok(());
-    }
-    let one = |address: usize, size: usize| Rows { address: address as u64, width: size, height: 1, pitch: 0 }.into();
-    let size = size_of::<T>();
-    let a = call.work.updates(c"a", one(a.addr(), size));
-    let b = match T::IS_COMPLEX {
-        true => call.work.reads(c"b", one(b.addr(), size)),
-        false => call.work.updates(c"b", one(b.addr(), size)),
-    };
-    let c = call.work.writes(c"c", one(c.addr(), size_of::<T::Real>()));
-    let s = call.work.writes(c"s", one(s.addr(), size));
-    call.computes(move |data| {
-        let (a, b) = (data.take::<T>(a), data.take::<T>(b));
-        let (c, s) = (data.take::<T::Real>(c), data.take::<T>(s));
-        let (r, z, cosine, sine) = rotation(a[0], b[0]);
-        (a[0], c[0], s[0]) = (r, cosine, sine);
-        if !T::IS_COMPLEX {
-            b[0] = z;
-        }
-    })
-}
-
-/// The Givens rotation that makes the second number 0, as BLAS defines it: r, z, the cosine and the sine.
-fn rotation<T: Scalar>(a: T, b: T) -> (T, T, T::Real, T) {
-    let (zero, one) = (T::Real::zero(), T::Real::one());
-    let (of_a, of_b) = (norm(&[a]), norm(&[b]));
-    if T::IS_COMPLEX {
-        if of_a.is_zero() {
-            return (b, b, zero, T::one());
-        }
-        let length = norm(&[a, b]);
-        let direction = a / T::real(of_a);
-        return (direction * T::real(length), b, of_a / length, direction * b.conj() / T::real(length));
-    }
-    let length = norm(&[a, b]);
-    if length.is_zero() {
-        return (T::zero(), T::zero(), one, T::zero());
-    }
-    let sign = if of_a > of_b { a.re().signum() } else { b.re().signum() };
-    let r = sign * length;
-    let (c, s) = (a.re() / r, b.re() / r);
-    let z = if of_a > of_b {
-        s
-    } else if !c.is_zero() {
-        one / c
-    } else {
-        one
-    };
-    (T::real(r), T::real(z), c, T::real(s))
 }
 
 /// Checks a number of elements, for functions of matrices.

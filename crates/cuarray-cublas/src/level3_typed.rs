@@ -1,7 +1,7 @@
 //! Updates of symmetric and Hermitian matrices in calls that name their types.
 
 use crate::handle::Handle;
-use crate::level3::{herk, syrk};
+use crate::ranked::{herk, syrk};
 use crate::scalar::{Complex32, DataType};
 use crate::status::{NOT_SUPPORTED, Outcome};
 use crate::types::{cublasFillMode_t, cublasOperation_t, cudaDataType};

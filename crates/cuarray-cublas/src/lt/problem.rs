@@ -4,7 +4,7 @@ use super::descriptors::{FULL, Layout, MATMUL, matmul};
 use super::epilogue::{Bias, Epilogue, Function, bias_type};
 use super::record::Values;
 use crate::arguments::Op;
-use crate::gemm::Compute;
+use crate::general::Compute;
 use crate::scalar::DataType;
 use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome};
 use std::ffi::{c_int, c_void};

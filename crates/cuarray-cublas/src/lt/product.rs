@@ -7,7 +7,7 @@ use super::problem::{Factor, Problem, Scale};
 use super::values::Arguments;
 use crate::arguments::Call;
 use crate::elements::load;
-use crate::gemm::Compute;
+use crate::general::Compute;
 use crate::handle::{self, Handle};
 use crate::layout::Stored;
 use crate::scalar::{Complex32, Complex64, DataType, Scalar};
