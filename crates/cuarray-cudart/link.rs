@@ -1,4 +1,4 @@
-//! The build script of `cuarray-cudart-12`, `cuarray-cudart-13`, `cuarray-cudnn`, `cuarray-cublas-12`, `-13`, `cuarray-cublaslt-12`, `-13`, `cuarray-curand`, `cuarray-cufft-11`, `-12`, and the libraries of `cuarray-toolchain`: SONAME, version node, and a linker that accepts both.
+//! The build script of `cuarray-cudart-12`, `cuarray-cudart-13`, `cuarray-cudnn`, `cuarray-cublas-12`, `-13`, `cuarray-cublaslt-12`, `-13`, `cuarray-curand`, `cuarray-cufft-11`, `-12`, `cuarray-cusolver-11`, `-12`, and the libraries of `cuarray-toolchain`: SONAME, version node, and a linker that accepts both.
 //!
 //! A program asks for `cudaMalloc@libcudart.so.13`. The directive `.symver` in `exports!` gives each function that node,
 //! and a version script defines the node. rustc passes its own version script, without a node. lld accepts the two
@@ -22,6 +22,7 @@ fn main() {
         Some(("cuarray-cublas", major)) => format!("libcublas.so.{major}"),
         Some(("cuarray-cublaslt", major)) => format!("libcublasLt.so.{major}"),
         Some(("cuarray-cufft", major)) => format!("libcufft.so.{major}"),
+        Some(("cuarray-cusolver", major)) => format!("libcusolver.so.{major}"),
         Some(("cuarray-nvjitlink", major)) => format!("libnvJitLink.so.{major}"),
         Some(("cuarray-nvrtc", major)) => format!("libnvrtc.so.{major}"),
         Some((_, major)) => format!("libcudart.so.{major}"),

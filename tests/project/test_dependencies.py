@@ -61,6 +61,7 @@ def linked(metadata: dict[str, Any]) -> set[str]:
             "cuarray-sim",
             {
                 "addr2line",
+                "cpp_demangle",
                 "cuarray-abi",
                 "cuarray-ptx",
                 "cuarray-races",

@@ -14,10 +14,22 @@ from blas_probe import blas, blas_library
 from fft_probe import fft, fft_library
 from lt_probe import lt, lt_library
 from random_probe import random, random_library
+from solver_probe import solver, solver_library
 
 import cuarray_sim
 
-__all__ = ["blas", "blas_library", "fft", "fft_library", "lt", "lt_library", "random", "random_library"]
+__all__ = [
+    "blas",
+    "blas_library",
+    "fft",
+    "fft_library",
+    "lt",
+    "lt_library",
+    "random",
+    "random_library",
+    "solver",
+    "solver_library",
+]
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -170,6 +170,15 @@ STAND_INS = (
         late="its calls fail on the simulated driver",
     ),
     StandIn(
+        name="cuSOLVER",
+        switch="CUARRAY_SIM_CUSOLVER",
+        folder="libraries/cusolver",
+        # CUDA 13 has cuSOLVER 12, and CUDA 12 has cuSOLVER 11.
+        files=("libcusolver.so.12", "libcusolver.so.11"),
+        symbol="cusolverDnCreate",
+        late="its calls fail on the simulated driver",
+    ),
+    StandIn(
         name="MPI",
         switch="CUARRAY_SIM_MPI",
         folder="libraries/mpi",

@@ -9,8 +9,15 @@ const PACKAGES: [&str; 2] = ["/site-packages/", "/dist-packages/"];
 const NAMESPACES: [&str; 4] = ["cuda", "numba", "nvidia", "google"];
 
 /// The beginnings of the names of libraries that call the driver for their caller, who is the one that a reader looks for.
-pub(super) const STAND_INS: [&str; 6] =
-    ["libcudart.so", "libcuarray-mpi.so", "libcublas.so", "libcublasLt.so", "libcufft.so", "libcurand.so"];
+pub(super) const STAND_INS: [&str; 7] = [
+    "libcudart.so",
+    "libcuarray-mpi.so",
+    "libcublas.so",
+    "libcublasLt.so",
+    "libcufft.so",
+    "libcurand.so",
+    "libcusolver.so",
+];
 
 /// Whether a Python file belongs to an installed package or to the standard library, and not to the user.
 pub(super) fn is_installed(file: &str) -> bool {

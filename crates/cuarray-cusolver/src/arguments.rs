@@ -1,0 +1,146 @@
+//! Arguments of the C functions as values, and the call that they describe.
+
+use crate::handle::Handle;
+use crate::matrix::Fill;
+use crate::status::{INVALID_VALUE, Outcome};
+use crate::types::cusolverStatus_t;
+use cuarray_abi::CUstream;
+use cuarray_stream_work::{Argument, Data, Region, Rows, Work};
+use std::ffi::{CStr, c_int, c_void};
+
+/// `cublasOperation_t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    None,
+    Transpose,
+    Adjoint,
+}
+
+impl Op {
+    pub(crate) fn of(number: c_int) -> Outcome<Op> {
+        match number {
+            0 => Ok(Op::None),
+            1 => Ok(Op::Transpose),
+            2 => Ok(Op::Adjoint),
+            _ => Err(INVALID_VALUE),
+        }
+    }
+}
+
+/// `cublasFillMode_t` without `FULL`.
+pub(crate) fn fill(number: c_int) -> Outcome<Fill> {
+    match number {
+        0 => Ok(Fill::Lower),
+        1 => Ok(Fill::Upper),
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+/// A value of two: `cublasSideMode_t`, whether the side is right; `cusolverEigMode_t`, whether vectors are computed.
+pub(crate) fn choice(number: c_int) -> Outcome<bool> {
+    match number {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(INVALID_VALUE),
+    }
+}
+
+/// A number of elements.
+pub(crate) fn size(number: i64) -> Outcome<usize> {
+    usize::try_from(number).map_err(|_| INVALID_VALUE)
+}
+
+/// The largest order of a matrix: 2^20, with 2 TB as a triangle in single precision.
+const LARGEST_ORDER: usize = 1 << 20;
+
+/// The order of a matrix. Triangles are described column by column, so one that no memory holds is refused before that.
+pub(crate) fn order(number: i64) -> Outcome<usize> {
+    let n = size(number)?;
+    if n > LARGEST_ORDER { Err(cusolverStatus_t::ALLOC_FAILED) } else { Ok(n) }
+}
+
+/// A leading dimension for columns of `rows` elements.
+pub(crate) fn leading(number: i64, rows: usize) -> Outcome<usize> {
+    size(number).ok().filter(|leading| *leading >= rows.max(1)).ok_or(INVALID_VALUE)
+}
+
+/// A number of elements of a workspace for the caller. A call that needs more takes its size in bytes of 64 bits.
+pub(crate) fn elements(count: usize) -> c_int {
+    c_int::try_from(count).unwrap_or(c_int::MAX).max(1)
+}
+
+/// A call of a function: its work so far.
+pub(crate) struct Call<'h> {
+    handle: &'h Handle,
+    stream: CUstream,
+    work: Work,
+}
+
+impl<'h> Call<'h> {
+    pub(crate) fn of(handle: &'h Handle) -> Call<'h> {
+        Call { handle, stream: handle.settings().stream, work: Work::new() }
+    }
+
+    /// An argument that is read.
+    pub(crate) fn reads(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
+        check(&region)?;
+        Ok(self.work.reads(name, region))
+    }
+
+    /// An argument that is written.
+    pub(crate) fn writes(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
+        check(&region)?;
+        Ok(self.work.writes(name, region))
+    }
+
+    /// An argument that is read and written.
+    pub(crate) fn updates(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
+        check(&region)?;
+        Ok(self.work.updates(name, region))
+    }
+
+    /// A vector that is read.
+    pub(crate) fn reads_vector<T>(&mut self, name: &'static CStr, at: *const T, count: usize) -> Outcome<Argument> {
+        self.reads(name, Rows::of::<T>(at.addr() as u64, count).into())
+    }
+
+    /// A vector that is written.
+    pub(crate) fn writes_vector<T>(&mut self, name: &'static CStr, at: *const T, count: usize) -> Outcome<Argument> {
+        self.writes(name, Rows::of::<T>(at.addr() as u64, count).into())
+    }
+
+    /// The result that tells of failures, in device memory.
+    pub(crate) fn info(&mut self, at: *mut c_int) -> Outcome<Argument> {
+        self.writes_vector(c"devInfo", at, 1)
+    }
+
+    /// A workspace that has `given` of at least `needed` elements. Its values are lost in stream order.
+    pub(crate) fn workspace<T>(&mut self, name: &'static CStr, at: *mut T, given: i64, needed: c_int) -> Outcome {
+        let bytes = |elements: i64| size(elements).map(|elements| elements.saturating_mul(size_of::<T>()));
+        self.buffer(name, at.cast(), bytes(given)?, bytes(needed.into())?)
+    }
+
+    /// A workspace that has `given` of at least `needed` bytes, as [`Call::workspace`].
+    pub(crate) fn buffer(&mut self, name: &'static CStr, at: *mut c_void, given: usize, needed: usize) -> Outcome {
+        if given < needed || at.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        self.work.scratch(name, at.addr() as u64, needed);
+        Ok(())
+    }
+
+    /// Enqueues the work.
+    pub(crate) fn computes(self, closure: impl Fn(&mut Data<'_>) + Send + Sync + 'static) -> Outcome {
+        Ok(self.handle.place.enqueue(self.stream, self.work, closure)?)
+    }
+}
+
+/// Refuses a region that has bytes and no address.
+fn check(region: &Region) -> Outcome {
+    if region.starts_at(0) { Err(INVALID_VALUE) } else { Ok(()) }
+}
+
+/// Writes the result that tells of failures.
+pub(crate) fn tell(data: &mut Data<'_>, info: Argument, value: usize) {
+    data.take::<c_int>(info).fill(c_int::try_from(value).unwrap_or(c_int::MAX));
+}

@@ -1,0 +1,35 @@
+//! cuSOLVER's dense interface, computed on the host in the order of streams.
+//!
+//! The crates `cuarray-cusolver-11` and `cuarray-cusolver-12` are the shared libraries `libcusolver.so.11` and `libcusolver.so.12`: the
+//! functions of [`api`] under their C names, which [`entry_points`](crate::__entry_points) lists. A function checks its arguments, describes
+//! the bytes that it reads and writes, and enqueues a closure that computes ([`cuarray_stream_work`]).
+//!
+//! All arithmetic is in double precision, real or complex, and results are rounded to the type of the call. Each algorithm is so compiled
+//! for two types and not for four, which halves the library. Products, Cholesky factors, singular values and eigenvalues are those of the
+//! crate `faer`. LU and QR factors are made here by blocks, because their pivots and reflectors are those of LAPACK.
+// Names and parameters are cuSOLVER's.
+#![allow(non_snake_case, clippy::too_many_arguments)]
+#![recursion_limit = "256"]
+
+pub mod types;
+
+mod arguments;
+mod call;
+mod cholesky;
+mod eigen;
+mod entry_points;
+mod exports;
+mod handle;
+mod jacobi;
+mod lu;
+mod management;
+mod matrix;
+mod qr;
+mod reflectors;
+mod scalar;
+mod status;
+mod svd;
+mod typed;
+
+pub use call::refuse;
+pub use exports::api;

@@ -1,0 +1,44 @@
+//! The statuses of cuSOLVER.
+
+use cuarray_stream_work::Error;
+
+/// `cusolverStatus_t`.
+#[allow(non_camel_case_types)]
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct cusolverStatus_t(pub u32);
+
+impl cusolverStatus_t {
+    /// `CUSOLVER_STATUS_SUCCESS`.
+    pub const SUCCESS: Self = Self(0);
+    /// `CUSOLVER_STATUS_NOT_INITIALIZED`.
+    pub const NOT_INITIALIZED: Self = Self(1);
+    /// `CUSOLVER_STATUS_ALLOC_FAILED`.
+    pub const ALLOC_FAILED: Self = Self(2);
+    /// `CUSOLVER_STATUS_INVALID_VALUE`.
+    pub const INVALID_VALUE: Self = Self(3);
+    /// `CUSOLVER_STATUS_EXECUTION_FAILED`.
+    pub const EXECUTION_FAILED: Self = Self(6);
+    /// `CUSOLVER_STATUS_INTERNAL_ERROR`.
+    pub const INTERNAL_ERROR: Self = Self(7);
+    /// `CUSOLVER_STATUS_NOT_SUPPORTED`.
+    pub const NOT_SUPPORTED: Self = Self(9);
+}
+
+/// The result of a function.
+pub(crate) type Outcome<T = ()> = Result<T, cusolverStatus_t>;
+
+pub(crate) const INVALID_VALUE: cusolverStatus_t = cusolverStatus_t::INVALID_VALUE;
+pub(crate) const NOT_SUPPORTED: cusolverStatus_t = cusolverStatus_t::NOT_SUPPORTED;
+
+impl From<Error> for cusolverStatus_t {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::NoDriver => cusolverStatus_t::NOT_INITIALIZED,
+            Error::Missing(_) => NOT_SUPPORTED,
+            Error::Size => INVALID_VALUE,
+            error if error.is_out_of_memory() => cusolverStatus_t::ALLOC_FAILED,
+            _ => cusolverStatus_t::EXECUTION_FAILED,
+        }
+    }
+}
