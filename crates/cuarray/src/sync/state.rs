@@ -311,6 +311,10 @@ impl SyncState {
     /// Orders later work on the data after the mark, which is the end of a stream's work.
     pub(super) fn after(&self, mark: &Mark<'_>, access: Access) -> Result<()> {
         let Some(home) = self.home() else {
+            if let Order::Unknown(pending) = &self.order {
+                // The end of an earlier guard, which was deferred, may have replaced the home stream by an event before this work.
+                pending.add_home(mark.stream());
+            }
             return self.record_for(mark.stream()).map_or(Ok(()), |pending| pending.remember(mark, access));
         };
         if home.is_of_another_thread() {

@@ -606,6 +606,36 @@ fn the_owner_of_a_view_without_stream_is_kept_after_a_deferred_end() {
 }
 
 #[test]
+fn the_owner_of_a_view_without_stream_is_kept_if_a_deferred_guard_ends_during_the_next() {
+    for leaked in [true, false] {
+        let program = Program::new();
+        let context = program.context();
+        let (legacy, captures) = (Stream::legacy_default(&context), Stream::new(&context).unwrap());
+        let stream = Stream::new(&context).unwrap();
+        let (kernel, memory) = (set(&context), allocation(&context));
+        let mut view = view(&program, &memory, StreamEntry::None);
+        drop(memory);
+        let deferred = view.acquire_mut(&legacy).unwrap();
+        begin_capture(&program, &captures);
+        assert!(deferred.release().unwrap_err().is_unsupported());
+        let graph = end_capture(&program, &captures);
+        destroy(&program, graph);
+        let mut guard = view.acquire_mut(&stream).unwrap();
+        // The work that the deferred end has recorded is done, and the guard has none yet.
+        context.synchronize().unwrap();
+        program.fixture.driver.reclaim(false);
+        launch!(kernel, guard).unwrap();
+        match leaked {
+            true => mem::forget(guard),
+            false => guard.release().unwrap(),
+        }
+        drop(view);
+        drop((legacy, captures, stream, kernel, context));
+        program.finish();
+    }
+}
+
+#[test]
 fn memory_of_an_owner_is_kept_while_a_stream_with_work_on_it_captures() {
     let program = Program::new();
     let context = program.context();

@@ -46,7 +46,7 @@ pub(crate) struct GuardCore<'v, S: Scope> {
     in_context: Option<Stream>,
     begun: Begun,
     access: Access,
-    /// Whether edges are due at the end, because the stream is not the home stream.
+    /// Whether edges are due at the end, because the stream is not a home stream that the view names.
     has_edges: bool,
     ended: bool,
     pub(super) scope: S,
@@ -78,7 +78,8 @@ impl<'v, S: Scope> GuardCore<'v, S> {
             scope,
             registered,
         };
-        if !(view.is_at_home(core.stream()) && others.is_empty()) {
+        let is_at_home = view.is_at_home(core.stream()) && others.is_empty();
+        if !is_at_home {
             let stream = core.stream();
             core.begun = scope.detached(|| {
                 let (data, mask) = view.sync_states(stream)?;
@@ -86,8 +87,13 @@ impl<'v, S: Scope> GuardCore<'v, S> {
                 let others = others.iter().map(|(other, _, access)| (other, *access));
                 sync::begin(std::iter::once((data, access)).chain(mask).chain(others), stream)
             })?;
-            core.has_edges = true;
+        }
+        // Without a stream that the view names, the end records the guard's work.
+        core.has_edges = !is_at_home || view.names_no_stream();
+        if core.has_edges {
             view.set_begun(registered, core.stream(), core.begun, access);
+        }
+        if !is_at_home {
             core.stream().driver().reclaim_some();
         }
         Ok(core)

@@ -312,6 +312,11 @@ impl RawView {
             }
     }
 
+    /// Whether no stream is known for the data, as no interface names one.
+    pub(crate) fn names_no_stream(&self) -> bool {
+        self.data.get().is_some_and(|data| data.pending_without_home().is_some())
+    }
+
     /// The context of the memory, for a default stream without one.
     pub(crate) fn context(&self, driver: &Driver) -> Result<Context> {
         match self.data.get().and_then(SyncState::home_stream) {
