@@ -43,6 +43,8 @@ CORE = (
     *("structured", "syncdetect", "userkernel"),
 )
 
+MATHEMATICS = ("fft_tests.test_fft", "linalg_tests.test_product", "random_tests.test_random", "random_tests.test_sample")
+
 HEAD = """\
 # CuPy's own tests on the simulated driver
 
@@ -51,9 +53,9 @@ devices. CuPy is the released wheel with one module rebuilt ([CuPy without a GPU
 own process. The run fails if an outcome differs from this page.
 
 The run has the modules for streams, memory, graphs, textures, compilation and kernels (`cuda_tests`), and for exchanges and kernels of arrays
-(`core_tests`). The other modules of `core_tests` take more time. Modules for cuBLAS, cuFFT, cuRAND, cuSOLVER, cuSPARSE, cuTENSOR and NCCL need
-these libraries. Random numbers, which tests use as data, are NumPy's, since cuRAND has a static CUDA runtime. An `nvcc` that compiles
-nothing takes the place of nvcc.
+(`core_tests`). The other modules of `core_tests` take more time. Modules for products, transforms and random numbers use the
+[stand-ins for mathematics](../reference/mathematics.md). Modules for cuSOLVER, cuSPARSE, cuTENSOR and NCCL need these libraries.
+An `nvcc` that compiles nothing takes the place of nvcc.
 
 Versions: {versions}.
 
@@ -63,7 +65,8 @@ would fail there as well. These outcomes on a GPU were read from the tests; they
 
 
 def modules() -> list[str]:
-    return [*(f"cuda_tests.test_{name}" for name in CUDA), *(f"core_tests.test_{name}" for name in CORE)]
+    cuda, core = (f"cuda_tests.test_{name}" for name in CUDA), (f"core_tests.test_{name}" for name in CORE)
+    return [*cuda, *core, *MATHEMATICS]
 
 
 SUITE = Suite(
@@ -78,5 +81,5 @@ SUITE = Suite(
     modules=modules,
     forked_with=("pytest", "numpy.testing", "cupy", "cupy.testing"),
     longest=("core_tests.test_raw", "core_tests.test_ndarray_cuda_array_interface"),
-    options=("-c", str(SOURCE / "pyproject.toml"), "-p", "cupy_suite.host_random"),
+    options=("-c", str(SOURCE / "pyproject.toml")),
 )
