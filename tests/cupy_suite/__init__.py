@@ -43,7 +43,12 @@ CORE = (
     *("structured", "syncdetect", "userkernel"),
 )
 
-MATHEMATICS = ("fft_tests.test_fft", "linalg_tests.test_product", "random_tests.test_random", "random_tests.test_sample")
+MATHEMATICS = (
+    "fft_tests.test_fft",
+    "linalg_tests.test_product",
+    "random_tests.test_random",
+    "random_tests.test_sample",
+)
 
 HEAD = """\
 # CuPy's own tests on the simulated driver
