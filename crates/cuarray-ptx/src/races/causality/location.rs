@@ -8,6 +8,7 @@ use super::records::Records;
 use super::stale::Written;
 use super::threads::{Missed, Released, SCOPES, Scope, Threads};
 use super::times::{Times, thread};
+use super::totals::Totals;
 use super::view::View;
 use super::{Strong, Why};
 use crate::races::cell::Kind;
@@ -82,13 +83,6 @@ struct Before {
     known: Times,
     /// Whether `known` has the accesses of the thread itself.
     has_own: bool,
-}
-
-/// The views at the last `fence.sc` of writers and of readers, by the scope of their operations at a location.
-#[derive(Clone, Default)]
-struct Totals {
-    writes: [Records; SCOPES],
-    reads: [Records; SCOPES],
 }
 
 /// Whether two strong operations include each other's threads.
@@ -387,32 +381,15 @@ impl Location {
         total: &[Option<Released>; SCOPES],
     ) {
         let Actor { block, warp, lane, .. } = actor;
-        let mut follows: [Times; SCOPES] = Default::default();
         let totals = self.totals.get_or_insert_default();
-        let reads = if op.kind == Kind::Read { &[][..] } else { &totals.reads[..] };
-        for records in [&totals.writes[..], reads] {
-            for (scope, records) in records.iter().enumerate() {
-                let known = records.observe(block, clusters);
-                let both = scope.min(op.scope.index());
-                follows[..=both].iter_mut().zip(&known).for_each(|(all, one)| all.join(one));
-            }
-        }
+        let follows = totals.before(block, op, clusters, threads.height);
         if follows.iter().any(|follows| !follows.is_empty()) {
             threads.change(warp, 1 << lane, |group| {
                 let own = Rc::make_mut(&mut group.own);
                 own.follows.iter_mut().zip(&follows).for_each(|(all, one)| all.join(one));
             });
         }
-        for (scope, fence) in total.iter().enumerate() {
-            let Some(fence) = fence else { continue };
-            let known = threads.explicit(fence, warp, 1 << lane);
-            if op.kind != Kind::Read {
-                totals.writes[op.scope.index()].add(block, scope, &known);
-            }
-            if op.kind != Kind::Write {
-                totals.reads[op.scope.index()].add(block, scope, &known);
-            }
-        }
+        totals.add(actor, op, total, threads.height);
     }
 
     /// Records the access for later comparisons.

@@ -52,6 +52,7 @@ mod row;
 mod stale;
 pub(crate) mod threads;
 pub(crate) mod times;
+mod totals;
 pub(crate) mod view;
 
 use super::cell::Kind;
