@@ -28,7 +28,8 @@ fn reflector<F: Field>(vector: &mut [F]) -> F {
     if below == 0.0 && alpha.im() == 0.0 {
         return F::default();
     }
-    let beta = -alpha.re().hypot(alpha.im()).hypot(below).copysign(alpha.re());
+    // glibc's `hypot` would ask for glibc 2.35.
+    let beta = -norm(&[alpha, F::of_parts(below, 0.0)]).copysign(alpha.re());
     let divisor = alpha - F::of_parts(beta, 0.0);
     rest.iter_mut().for_each(|value| *value /= divisor);
     *first = F::of_parts(beta, 0.0);
