@@ -40,6 +40,8 @@ trait Virtual {
 }
 
 impl Virtual for Program {
+    // All reservations have one site, which leaks are named by.
+    #[inline(never)]
     fn reserve(&self, size: usize) -> CUdeviceptr {
         let mut address = 0;
         ok!(self, cuMemAddressReserve(&mut address, size, 0, 0, 0));
