@@ -26,7 +26,7 @@ impl HostPages {
         if twofold && let Ok(pages) = HostPages::twofold(length) {
             return Some(pages);
         }
-        let address = map(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, (-1, 0)).ok()?;
+        let address = map(length + apart(), ANONYMOUS, (-1, 0)).ok()?;
         Some(HostPages { address, shadow: address, length, offset: None })
     }
 
@@ -35,13 +35,13 @@ impl HostPages {
         let size = size.checked_next_multiple_of(page_size())?;
         let length = usize::try_from(size).ok()?;
         let offset = file.take(size)?;
-        let mapped = || map(length, libc::MAP_SHARED, (file.descriptor(), offset)).ok();
-        let Some(shadow) = mapped() else {
+        let Ok(address) = map_apart(length, (file.descriptor(), offset)) else {
             file.release(offset, size);
             return None;
         };
         // As in `new`, pages with one address are never guarded.
-        let address = twofold.then(mapped).flatten().unwrap_or(shadow);
+        let second = || map(length, libc::MAP_SHARED, (file.descriptor(), offset)).ok();
+        let shadow = twofold.then(second).flatten().unwrap_or(address);
         Some(HostPages { address, shadow, length, offset: Some(offset) })
     }
 
@@ -73,7 +73,7 @@ impl HostPages {
                 return Err(io::Error::last_os_error());
             }
             let shadow = map(length, libc::MAP_SHARED, (file, 0))?;
-            match map(length, libc::MAP_SHARED, (file, 0)) {
+            match map_apart(length, (file, 0)) {
                 Ok(address) => Ok(HostPages { address, shadow, length, offset: None }),
                 Err(error) => {
                     unmap(shadow, length);
@@ -114,11 +114,33 @@ impl HostPages {
 impl Drop for HostPages {
     fn drop(&mut self) {
         // Freeing synchronizes first, so no pending work uses the pages.
-        unmap(self.address, self.length);
+        unmap(self.address, self.length + apart());
         if self.shadow != self.address {
             unmap(self.shadow, self.length);
         }
     }
+}
+
+const ANONYMOUS: libc::c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+
+/// The bytes behind the pages that belong to no allocation: the end of one is not the address of another.
+fn apart() -> usize {
+    page_size() as usize
+}
+
+/// Maps pages of a file like [`map`], with [`apart`] bytes behind them.
+fn map_apart(length: usize, (file, offset): (libc::c_int, u64)) -> io::Result<u64> {
+    let address = map(length + apart(), ANONYMOUS, (-1, 0))?;
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+    // SAFETY: the mapping above holds the replaced pages, and nothing else knows of it.
+    let placed =
+        unsafe { libc::mmap(address as *mut libc::c_void, length, protection, flags, file, offset as libc::off_t) };
+    if placed == libc::MAP_FAILED {
+        let error = io::Error::last_os_error();
+        unmap(address, length + apart());
+        return Err(error);
+    }
+    Ok(address)
 }
 
 /// Maps readable and writable pages, of a file from an offset on.
