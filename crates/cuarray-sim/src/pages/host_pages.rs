@@ -176,6 +176,20 @@ mod tests {
     }
 
     #[test]
+    fn end_of_pages_is_not_the_address_of_others() {
+        let mut file = SharedFile::new(1 << 21).unwrap();
+        for twofold in [false, true] {
+            let own = (0..20).map(|_| HostPages::new(page_size(), twofold).unwrap());
+            let mut pages = own.collect::<Vec<_>>();
+            pages.extend((0..20).map(|_| HostPages::shared(&mut file, page_size(), twofold).unwrap()));
+            let end = |pages: &HostPages| pages.address() + pages.length as u64;
+            let touches = |one: &HostPages| pages.iter().any(|other| other.address() == end(one));
+            assert_eq!(pages.iter().filter(|one| touches(one)).count(), 0);
+            pages.into_iter().for_each(|pages| pages.give_back(&mut file));
+        }
+    }
+
+    #[test]
     fn shared_pages_are_zeroed_pages_of_their_file() {
         let mut file = SharedFile::new(1 << 21).unwrap();
         for twofold in [false, true] {
