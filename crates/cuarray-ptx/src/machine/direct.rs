@@ -252,7 +252,12 @@ unsafe fn observe(machine: &mut Machine<'_>, instruction: &Instruction, size: u6
         let last = std::mem::replace(&mut machine.shapes.last[machine.pc as usize - 1], pointers[0]);
         let distance = pointers[0].wrapping_sub(last).wrapping_add(instruction.imm as u64);
         for pointer in pointers {
-            _mm_prefetch::<_MM_HINT_T0>(pointer.wrapping_add(distance) as *const i8);
+            // The oldest supported Rust has it as an unsafe function.
+            #[allow(unused_unsafe)]
+            // SAFETY: a hint reads nothing, whatever its address.
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(pointer.wrapping_add(distance) as *const i8);
+            }
         }
     }
     machine.shapes.slots[slot] = Shape {

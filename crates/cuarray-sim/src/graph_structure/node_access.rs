@@ -47,17 +47,17 @@ impl Refused {
     /// Records a finding for freed memory, for a destroyed array and for bytes outside of all allocations; returns the
     /// result of the call.
     pub(crate) fn report(self, state: &mut State) -> CUresult {
-        match self.access {
-            Some((access, end, length)) if let Some(context) = self.closed => {
+        match (self.access, self.closed) {
+            (Some((access, end, length)), Some(context)) => {
                 allocations::refuse_closed(state, context, access, end.place.address, length);
             }
-            Some((_, End { declared: Declared::Array(Corner { array, .. }), .. }, _))
+            (Some((_, End { declared: Declared::Array(Corner { array, .. }), .. }, _)), None)
                 if !state.arrays.arrays.contains_key(&array) =>
             {
                 handles::refused_handle(state, array.0 as u64);
             }
-            Some((access, end, length)) => races::refused(state, access, end.place.address, length),
-            None => {}
+            (Some((access, end, length)), None) => races::refused(state, access, end.place.address, length),
+            (None, _) => {}
         }
         self.code
     }
