@@ -198,14 +198,14 @@ def test_distribution_for_kernels_has_the_probabilities_of_its_mean(
     """The structures are those of `curand_discrete.h`, which the inline functions of kernels read."""
     made = ctypes.c_uint64()
     assert random_library.curandCreatePoissonDistribution(ctypes.c_double(mean), ctypes.byref(made)) == SUCCESS
-    head = random.get(made.value, 6, np.uint64)
+    head = random.values(made.value, 6, np.uint64)
     assert head[3:5].view(np.float64).tolist() == [math.sqrt(mean), mean]
     assert head[5:].view(np.uint32)[0] == 5
-    shifted = random.get(int(head[1]), 3, np.uint64)
+    shifted = random.values(int(head[1]), 3, np.uint64)
     first, count = shifted[2:].view(np.uint32).tolist()
-    histogram = random.get(int(shifted[0]), 3, np.uint64)
-    thresholds = random.get(int(histogram[0]), count + 1, np.float64)
-    others = random.get(int(histogram[2]), count + 1, np.uint32)
+    histogram = random.values(int(shifted[0]), 3, np.uint64)
+    thresholds = random.values(int(histogram[0]), count + 1, np.float64)
+    others = random.values(int(histogram[2]), count + 1, np.uint32)
     # A column has its own value below the threshold, and the other value above it. The number 1 selects the last one.
     own = thresholds[:count] - np.arange(count) / count
     chances = own.copy()

@@ -86,7 +86,7 @@ def test_call_returns_while_its_stream_is_held(random: Random) -> None:
     with driver_probe.held(random.stream.value or 0):
         assert random.call(generator, "", address, COUNT) == SUCCESS
         assert not driver_probe.is_done(random.stream.value or 0)
-    found = random.get(address, COUNT, np.uint32)
+    found = random.values(address, COUNT, np.uint32)
     np.testing.assert_array_equal(found, random.results(random.generator(XORWOW), "", COUNT))
 
 
@@ -101,7 +101,7 @@ def test_graph_writes_the_same_results_at_each_launch(random: Random, kind: int)
     whole = random.results(random.generator(kind), "Uniform", 2 * COUNT)
     for launch in range(2):
         driver_probe.call("cuGraphLaunch", executable, random.stream)
-        np.testing.assert_array_equal(random.get(address, COUNT, np.float32), whole[:COUNT])
+        np.testing.assert_array_equal(random.values(address, COUNT, np.float32), whole[:COUNT])
         if launch == 0:
             # The results of the captured call are taken, and calls between launches change nothing.
             np.testing.assert_array_equal(random.results(generator, "Uniform", COUNT), whole[COUNT:])
@@ -176,7 +176,7 @@ def test_failed_call_writes_nothing_and_takes_no_results(random: Random) -> None
     assert random.call(generator, "", address, 1 << 40) == LAUNCH_FAILURE
     assert random.call(generator, "", 0x1234, 4) == LAUNCH_FAILURE
     assert random.call(generator, "Normal", address, 3, 0.0, 1.0) == LENGTH_NOT_MULTIPLE
-    assert (random.get(address, 64, np.uint8) == 77).all()
+    assert (random.values(address, 64, np.uint8) == 77).all()
     found = random.results(generator, "", 16)
     np.testing.assert_array_equal(found, random.results(random.generator(XORWOW), "", 16))
     import cuarray_sim

@@ -11,6 +11,7 @@ from typing import Any
 import driver_probe
 import numpy as np
 import pytest
+from device_probe import DeviceProbe
 
 from cuarray_sim.stand_ins import STAND_INS
 
@@ -36,41 +37,23 @@ def blas_library(request: pytest.FixtureRequest) -> ctypes.CDLL:
     return library
 
 
-class Blas:
+class Blas(DeviceProbe[int]):
     """A handle with its stream, and memory in the primary context of device 0."""
 
+    address_type = int
+
     def __init__(self, library: ctypes.CDLL, rng: np.random.Generator) -> None:
+        super().__init__()
         self.library, self.rng = library, rng
-        self.handle, self.stream = ctypes.c_void_p(), ctypes.c_void_p()
-        self.addresses: list[int] = []
-        assert library.cublasCreate_v2(ctypes.byref(self.handle)) == SUCCESS
-        driver_probe.call("cuStreamCreate", ctypes.byref(self.stream), 1)
-        assert library.cublasSetStream_v2(self.handle, self.stream) == SUCCESS
+        self.handle = ctypes.c_void_p()
         self.keep: list[Any] = []
         self.on_device = False
+        self.begin()
 
-    def memory(self, size: int) -> int:
-        address = ctypes.c_uint64()
-        driver_probe.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
-        self.addresses.append(address.value)
-        return address.value
-
-    def put(self, values: np.ndarray) -> int:
-        """Return the address of device memory with these values, in Fortran's order."""
-        values = np.asfortranarray(values)
-        address = self.memory(values.nbytes)
-        source = values.ctypes.data_as(ctypes.c_void_p)
-        driver_probe.call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), source, ctypes.c_size_t(values.nbytes))
-        driver_probe.call("cuCtxSynchronize")
-        return address
-
-    def get(self, address: int, like: np.ndarray) -> np.ndarray:
-        """Wait for the stream, and return values of device memory."""
-        driver_probe.call("cuStreamSynchronize", self.stream)
-        values = np.empty_like(like, order="F")
-        target = values.ctypes.data_as(ctypes.c_void_p)
-        driver_probe.call("cuMemcpyDtoH_v2", target, ctypes.c_uint64(address), ctypes.c_size_t(values.nbytes))
-        return values
+    def begin(self) -> None:
+        """Make the handle."""
+        assert self.library.cublasCreate_v2(ctypes.byref(self.handle)) == SUCCESS
+        assert self.library.cublasSetStream_v2(self.handle, self.stream) == SUCCESS
 
     def random(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         values = self.rng.integers(-4, 5, shape).astype(np.float64)
@@ -101,12 +84,8 @@ class Blas:
         self.on_device = on_device
         assert self.library.cublasSetPointerMode_v2(self.handle, int(on_device)) == SUCCESS
 
-    def close(self) -> None:
-        driver_probe.call("cuStreamSynchronize", self.stream)
+    def end(self) -> None:
         assert self.library.cublasDestroy_v2(self.handle) == SUCCESS
-        driver_probe.call("cuStreamDestroy_v2", self.stream)
-        for address in self.addresses:
-            driver_probe.call("cuMemFree_v2", ctypes.c_uint64(address))
 
 
 def at(address: int, offset: int = 0) -> ctypes.c_void_p:

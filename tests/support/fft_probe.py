@@ -10,6 +10,7 @@ from typing import Any
 import driver_probe
 import numpy as np
 import pytest
+from device_probe import DeviceProbe
 
 from cuarray_sim.stand_ins import STAND_INS
 
@@ -31,38 +32,16 @@ def fft_library(request: pytest.FixtureRequest) -> ctypes.CDLL:
     return ctypes.CDLL(str(path))
 
 
-class Fft:
+class Fft(DeviceProbe[int]):
     """Calls of the library, with a stream and memory in the primary context of device 0."""
 
+    address_type = int
+    order = "C"
+
     def __init__(self, library: ctypes.CDLL, rng: np.random.Generator) -> None:
+        super().__init__()
         self.library, self.rng = library, rng
-        self.stream = ctypes.c_void_p()
-        self.addresses: list[int] = []
         self.plans: list[int] = []
-        driver_probe.call("cuStreamCreate", ctypes.byref(self.stream), 1)
-
-    def memory(self, size: int) -> int:
-        address = ctypes.c_uint64()
-        driver_probe.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
-        self.addresses.append(address.value)
-        return address.value
-
-    def put(self, values: np.ndarray) -> int:
-        """Return the address of device memory with these values."""
-        values = np.ascontiguousarray(values)
-        address = self.memory(values.nbytes)
-        source = values.ctypes.data_as(ctypes.c_void_p)
-        driver_probe.call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), source, ctypes.c_size_t(values.nbytes))
-        driver_probe.call("cuCtxSynchronize")
-        return address
-
-    def get(self, address: int, like: np.ndarray) -> np.ndarray:
-        """Wait for the stream, and return values of device memory."""
-        driver_probe.call("cuStreamSynchronize", self.stream)
-        values = np.empty_like(like)
-        target = values.ctypes.data_as(ctypes.c_void_p)
-        driver_probe.call("cuMemcpyDtoH_v2", target, ctypes.c_uint64(address), ctypes.c_size_t(values.nbytes))
-        return values
 
     def random(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
         values = self.rng.standard_normal(shape)
@@ -96,13 +75,9 @@ class Fft:
         arguments = [at(source), at(target), *([direction] if both else [])]
         return getattr(self.library, f"cufftExec{kind}")(plan, *arguments)
 
-    def close(self) -> None:
-        driver_probe.call("cuStreamSynchronize", self.stream)
+    def end(self) -> None:
         for plan in self.plans:
             self.library.cufftDestroy(plan)
-        driver_probe.call("cuStreamDestroy_v2", self.stream)
-        for address in self.addresses:
-            driver_probe.call("cuMemFree_v2", ctypes.c_uint64(address))
 
 
 def at(address: int, offset: int = 0) -> ctypes.c_void_p:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import zlib
 from collections.abc import Iterator
-from typing import Any
 
 import driver_probe
 import numpy as np
@@ -81,14 +80,8 @@ class Matrix:
 class Lt(Blas):
     """A handle, a stream, and memory in the primary context of device 0."""
 
-    def __init__(self, library: ctypes.CDLL, rng: np.random.Generator) -> None:
-        self.library, self.rng = library, rng
-        self.handle, self.stream = ctypes.c_void_p(), ctypes.c_void_p()
-        self.addresses: list[int] = []
-        self.keep: list[Any] = []
-        self.on_device = False
-        assert library.cublasLtCreate(ctypes.byref(self.handle)) == SUCCESS
-        driver_probe.call("cuStreamCreate", ctypes.byref(self.stream), 1)
+    def begin(self) -> None:
+        assert self.library.cublasLtCreate(ctypes.byref(self.handle)) == SUCCESS
 
     def set(self, kind: str, descriptor: ctypes.c_void_p, table: dict[str, tuple[int, str]], **values: int) -> None:
         for name, value in values.items():
@@ -153,12 +146,8 @@ class Lt(Blas):
         assert self.library.cublasLtMatmulPreferenceDestroy(preference) == SUCCESS
         return status, count.value, result
 
-    def close(self) -> None:
-        driver_probe.call("cuStreamSynchronize", self.stream)
+    def end(self) -> None:
         assert self.library.cublasLtDestroy(self.handle) == SUCCESS
-        driver_probe.call("cuStreamDestroy_v2", self.stream)
-        for address in self.addresses:
-            driver_probe.call("cuMemFree_v2", ctypes.c_uint64(address))
 
 
 @pytest.fixture(scope="module", params=["13", "12"])

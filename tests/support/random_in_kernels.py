@@ -60,7 +60,8 @@ def compare(random: Random, code: bytes) -> dict[str, bool]:
     parameters = (ctypes.c_void_p * len(values))(*pointers)
     driver_probe.call("cuLaunchKernel", function, THREADS // 64, 1, 1, 64, 1, 1, 0, random.stream, parameters, None)
     xorwow, mrg, philox, uniform, normal, poisson = (
-        random.get(address, THREADS * count, dtype) for address, (count, dtype) in zip(addresses, lengths, strict=True)
+        random.values(address, THREADS * count, dtype)
+        for address, (count, dtype) in zip(addresses, lengths, strict=True)
     )
     assert random.library.curandDestroyDistribution(distribution) == SUCCESS
     driver_probe.call("cuModuleUnload", module)

@@ -9,6 +9,7 @@ from typing import Any
 import driver_probe
 import numpy as np
 import pytest
+from device_probe import DeviceProbe
 
 from cuarray_sim.stand_ins import STAND_INS
 
@@ -49,15 +50,16 @@ def converted(kind: str, arguments: tuple[float, ...]) -> list[Any]:
     return [ctypes.c_float(each) if single else ctypes.c_double(each) for each in arguments]
 
 
-class Random:
+class Random(DeviceProbe[int]):
     """Makes generators in the primary context of device 0, and their memory."""
 
+    address_type = int
+    order = "C"
+
     def __init__(self, library: ctypes.CDLL) -> None:
+        super().__init__()
         self.library = library
-        self.stream = ctypes.c_void_p()
         self.generators: list[ctypes.c_void_p] = []
-        self.addresses: list[int] = []
-        driver_probe.call("cuStreamCreate", ctypes.byref(self.stream), 1)
 
     def generator(
         self, kind: int, *, seed: int | None = None, offset: int = 0, order: int | None = None, dimensions: int = 0
@@ -79,12 +81,6 @@ class Random:
     def choose(self, generator: ctypes.c_void_p, name: str, value: Any) -> None:
         assert getattr(self.library, f"curand{name}")(generator, value) == SUCCESS
 
-    def memory(self, size: int) -> int:
-        address = ctypes.c_uint64()
-        driver_probe.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
-        self.addresses.append(address.value)
-        return address.value
-
     def filled(self, size: int) -> int:
         address = self.memory(size)
         driver_probe.call("cuMemsetD8_v2", ctypes.c_uint64(address), ctypes.c_ubyte(GAP), ctypes.c_size_t(size))
@@ -95,12 +91,9 @@ class Random:
         function = getattr(self.library, f"curandGenerate{kind}")
         return function(generator, ctypes.c_void_p(address), ctypes.c_size_t(count), *converted(kind, arguments))
 
-    def get(self, address: int, count: int, dtype: Any) -> np.ndarray:
-        driver_probe.call("cuStreamSynchronize", self.stream)
-        values = np.empty(count, dtype)
-        target = values.ctypes.data_as(ctypes.c_void_p)
-        driver_probe.call("cuMemcpyDtoH_v2", target, ctypes.c_uint64(address), ctypes.c_size_t(values.nbytes))
-        return values
+    def values(self, address: int, count: int, dtype: Any) -> np.ndarray:
+        """Wait for the stream, and return `count` values of device memory."""
+        return self.get(address, np.empty(count, dtype))
 
     def results(self, generator: ctypes.c_void_p, kind: str, count: int, *arguments: float) -> np.ndarray:
         """Return the next results. Bytes beside them must not change."""
@@ -108,18 +101,16 @@ class Random:
         size = count * dtype.itemsize
         address = self.filled(size + 32)
         assert self.call(generator, kind, address + 16, count, *arguments) == SUCCESS
-        whole = self.get(address, size + 32, np.uint8)
+        whole = self.values(address, size + 32, np.uint8)
         assert (whole[:16] == GAP).all()
         assert (whole[16 + size :] == GAP).all()
         return whole[16 : 16 + size].view(dtype)
 
-    def close(self) -> None:
+    def end(self) -> None:
+        # A generator may have another stream than the probe's.
         driver_probe.call("cuCtxSynchronize")
         for generator in self.generators:
             assert self.library.curandDestroyGenerator(generator) == SUCCESS
-        driver_probe.call("cuStreamDestroy_v2", self.stream)
-        for address in self.addresses:
-            driver_probe.call("cuMemFree_v2", ctypes.c_uint64(address))
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 import driver_probe
 import numpy as np
 import pytest
+from device_probe import Address, DeviceProbe
 
 from cuarray_sim.stand_ins import STAND_INS
 
@@ -32,43 +33,17 @@ def solver_library(request: pytest.FixtureRequest) -> ctypes.CDLL:
     return ctypes.CDLL(str(path))
 
 
-class Address(ctypes.c_void_p):
-    """An address in device memory."""
-
-
-class Solver:
+class Solver(DeviceProbe[Address]):
     """A handle with its stream, and memory in the primary context of device 0."""
 
+    address_type = Address
+
     def __init__(self, library: ctypes.CDLL, rng: np.random.Generator) -> None:
+        super().__init__()
         self.library, self.rng = library, rng
-        self.handle, self.stream = ctypes.c_void_p(), ctypes.c_void_p()
-        self.addresses: list[int] = []
+        self.handle = ctypes.c_void_p()
         assert library.cusolverDnCreate(ctypes.byref(self.handle)) == SUCCESS
-        driver_probe.call("cuStreamCreate", ctypes.byref(self.stream), 1)
         assert library.cusolverDnSetStream(self.handle, self.stream) == SUCCESS
-
-    def memory(self, size: int) -> Address:
-        address = ctypes.c_uint64()
-        driver_probe.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
-        self.addresses.append(address.value)
-        return Address(address.value)
-
-    def put(self, values: np.ndarray) -> Address:
-        """Return the address of device memory with these values, in Fortran's order."""
-        values = np.asfortranarray(values)
-        address = self.memory(values.nbytes)
-        source = values.ctypes.data_as(ctypes.c_void_p)
-        driver_probe.call("cuMemcpyHtoD_v2", address, source, ctypes.c_size_t(values.nbytes))
-        driver_probe.call("cuCtxSynchronize")
-        return address
-
-    def get(self, address: Address, like: np.ndarray) -> np.ndarray:
-        """Wait for the stream, and return values of device memory."""
-        driver_probe.call("cuStreamSynchronize", self.stream)
-        values = np.empty_like(like, order="F")
-        target = values.ctypes.data_as(ctypes.c_void_p)
-        driver_probe.call("cuMemcpyDtoH_v2", target, address, ctypes.c_size_t(values.nbytes))
-        return values
 
     def integers(self, count: int = 1) -> tuple[Address, np.ndarray]:
         """Memory for integers, and an array of its shape."""
@@ -105,12 +80,8 @@ class Solver:
         assert size.value > 0
         return self.memory(size.value * np.dtype(TYPES[kind]).itemsize), size.value
 
-    def close(self) -> None:
-        driver_probe.call("cuStreamSynchronize", self.stream)
+    def end(self) -> None:
         assert self.library.cusolverDnDestroy(self.handle) == SUCCESS
-        driver_probe.call("cuStreamDestroy_v2", self.stream)
-        for address in self.addresses:
-            driver_probe.call("cuMemFree_v2", ctypes.c_uint64(address))
 
 
 @pytest.fixture

@@ -45,8 +45,8 @@ macro_rules! functions {
             functions!(@types [$($t)?] $n);
             #[allow(clippy::useless_conversion)]
             pub unsafe extern "C" fn $name(handle: cublasHandle_t, $($arg: $ty),*) -> cublasStatus_t {
-                let name = const { $crate::call::c_name(concat!(stringify!($name), "\0")) };
-                $crate::call::with_handle(name, handle, |handle| {
+                let name = const { ::cuarray_stream_work::c_name(concat!(stringify!($name), "\0")) };
+                $crate::handle::with_handle(name, handle, |handle| {
                     $crate::$module::$function$(::<$t>)?(handle, $($arg.into()),*)
                 })
             }
@@ -56,8 +56,8 @@ macro_rules! functions {
         pub mod $name {
             functions!(@types [] i64);
             pub unsafe extern "C" fn $name(major: c_int, $($arg: $ty),*) -> cublasStatus_t {
-                let name = const { $crate::call::c_name(concat!(stringify!($name), "\0")) };
-                $crate::call::plain(name, || $crate::$module::$function(major, $($arg),*))
+                let name = const { ::cuarray_stream_work::c_name(concat!(stringify!($name), "\0")) };
+                ::cuarray_stream_work::guarded(name, || $crate::$module::$function(major, $($arg),*))
             }
         }
     };
@@ -66,8 +66,8 @@ macro_rules! functions {
             functions!(@types [] $n);
             #[allow(clippy::useless_conversion)]
             pub unsafe extern "C" fn $name($($arg: $ty),*) -> cublasStatus_t {
-                let name = const { $crate::call::c_name(concat!(stringify!($name), "\0")) };
-                $crate::call::plain(name, || $crate::$module::$function($($arg.into()),*))
+                let name = const { ::cuarray_stream_work::c_name(concat!(stringify!($name), "\0")) };
+                ::cuarray_stream_work::guarded(name, || $crate::$module::$function($($arg.into()),*))
             }
         }
     };

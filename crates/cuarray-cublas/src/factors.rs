@@ -1,13 +1,13 @@
 //! Factorizations of batches: LU decompositions, equations and inverses from them.
 
 use crate::arguments::{Call, Given, Op, leading, order, size};
-use crate::handle::{Handle, write};
+use crate::handle::Handle;
 use crate::layout::{Fill, Stored};
 use crate::scalar::Scalar;
-use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome};
+use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome, cublasStatus_t};
 use crate::triangular::solve;
 use crate::types::cublasOperation_t;
-use cuarray_stream_work::{Argument, Part, Rows};
+use cuarray_stream_work::{Argument, Part, Rows, write};
 use std::ffi::c_int;
 
 /// The largest order of `cublas<t>matinvBatched`.
@@ -187,7 +187,7 @@ pub(crate) fn getrs<T: Scalar>(
     let a = Stored::array::<_, T>(a, (n, n), leading(lda, n).map_err(wrong(5))?);
     let b = Stored::array::<_, T>(b, (n, columns), leading(ldb, n).map_err(wrong(8))?);
     let count = size(count).map_err(wrong(10))?;
-    write(info, 0)?;
+    write::<_, cublasStatus_t>(info, 0)?;
     if n == 0 || columns == 0 || count == 0 {
         return Ok(());
     }

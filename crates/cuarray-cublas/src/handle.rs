@@ -1,11 +1,11 @@
 //! Handles: their context, stream and modes.
 
-use crate::status::{INVALID_VALUE, Outcome};
+use crate::status::Outcome;
 use crate::types::cublasStatus_t;
 use cuarray_abi::CUstream;
-use cuarray_stream_work::Place;
+use cuarray_stream_work::{Place, guarded};
 use std::collections::HashMap;
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 /// The settings of a handle.
@@ -90,6 +90,11 @@ pub(crate) fn find(number: usize) -> Outcome<Arc<Handle>> {
     table.handles.get(&number).cloned().ok_or(cublasStatus_t::NOT_INITIALIZED)
 }
 
+/// Runs a function of a handle, under its name for the driver.
+pub(crate) fn with_handle(name: &'static CStr, handle: usize, f: impl FnOnce(&Handle) -> Outcome) -> cublasStatus_t {
+    guarded(name, || f(&*find(handle)?))
+}
+
 /// The handle of a number, in cublasLt. A handle of cuBLAS is one of cublasLt too, which belongs to the other shared library: at its first use
 /// it gets the current context, which is that of its device.
 pub(crate) fn find_or_adopt(number: usize) -> Outcome<Arc<Handle>> {
@@ -109,15 +114,5 @@ pub(crate) fn find_or_adopt(number: usize) -> Outcome<Arc<Handle>> {
 pub(crate) fn destroy(number: usize) -> Outcome {
     let removed = table().write().unwrap_or_else(PoisonError::into_inner).handles.remove(&number);
     removed.ok_or(cublasStatus_t::NOT_INITIALIZED)?.place.destroy();
-    Ok(())
-}
-
-/// Writes through a pointer of the caller.
-pub(crate) fn write<V>(to: *mut V, value: V) -> Outcome {
-    if to.is_null() {
-        return Err(INVALID_VALUE);
-    }
-    // SAFETY: the pointer is not null, and by the contract of the C function may be written. A caller may pass any alignment.
-    unsafe { to.write_unaligned(value) };
     Ok(())
 }

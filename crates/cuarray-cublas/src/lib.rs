@@ -15,7 +15,6 @@ pub mod types;
 mod arguments;
 mod batched;
 mod batched_vectors;
-mod call;
 mod columns;
 mod elements;
 mod entry_points;
@@ -43,5 +42,5 @@ mod status;
 mod transfer;
 mod triangular;
 
-pub use call::refuse;
 pub use exports::api;
+pub use status::refuse;

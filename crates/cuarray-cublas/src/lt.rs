@@ -27,11 +27,12 @@ pub use descriptors::{
 pub use product::cublasLtMatmul;
 pub use transform::cublasLtMatrixTransform;
 
-use crate::handle::{create_lt, destroy, write};
+use crate::handle::{create_lt, destroy};
 use crate::management::version;
+use crate::status;
 use crate::status::INVALID_VALUE;
 use crate::types::{cublasHandle_t, cublasStatus_t, libraryPropertyType};
-use crate::{call, status};
+use cuarray_stream_work::{c_name, guarded, write};
 use cuarray_toolchain::environment::report_use;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Once;
@@ -42,7 +43,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// # Safety
 /// `handle` is null or may be written.
 pub unsafe extern "C" fn cublasLtCreate(major: c_int, handle: *mut cublasHandle_t) -> cublasStatus_t {
-    call::plain(c"cublasLtCreate", || {
+    guarded(c"cublasLtCreate", || {
         if handle.is_null() {
             return Err(INVALID_VALUE);
         }
@@ -57,7 +58,7 @@ pub unsafe extern "C" fn cublasLtCreate(major: c_int, handle: *mut cublasHandle_
 /// # Safety
 /// None is needed: a handle is a number.
 pub unsafe extern "C" fn cublasLtDestroy(_: c_int, handle: cublasHandle_t) -> cublasStatus_t {
-    call::plain(c"cublasLtDestroy", || destroy(handle))
+    guarded(c"cublasLtDestroy", || destroy(handle))
 }
 
 /// `cublasLtGetProperty`.
@@ -69,7 +70,7 @@ pub unsafe extern "C" fn cublasLtGetProperty(
     part: libraryPropertyType,
     value: *mut c_int,
 ) -> cublasStatus_t {
-    call::plain(c"cublasLtGetProperty", || crate::management::get_property(major, part, value))
+    guarded(c"cublasLtGetProperty", || crate::management::get_property(major, part, value))
 }
 
 /// `cublasLtGetVersion`.
@@ -123,7 +124,7 @@ static CAPACITY: AtomicUsize = AtomicUsize::new(8192);
 /// # Safety
 /// `capacity` is null or may be written.
 pub unsafe extern "C" fn cublasLtHeuristicsCacheGetCapacity(_: c_int, capacity: *mut usize) -> cublasStatus_t {
-    call::plain(c"cublasLtHeuristicsCacheGetCapacity", || write(capacity, CAPACITY.load(Ordering::Relaxed)))
+    guarded(c"cublasLtHeuristicsCacheGetCapacity", || write(capacity, CAPACITY.load(Ordering::Relaxed)))
 }
 
 /// `cublasLtHeuristicsCacheSetCapacity`.
@@ -131,7 +132,7 @@ pub unsafe extern "C" fn cublasLtHeuristicsCacheGetCapacity(_: c_int, capacity: 
 /// # Safety
 /// None is needed.
 pub unsafe extern "C" fn cublasLtHeuristicsCacheSetCapacity(_: c_int, capacity: usize) -> cublasStatus_t {
-    call::plain(c"cublasLtHeuristicsCacheSetCapacity", || {
+    guarded(c"cublasLtHeuristicsCacheSetCapacity", || {
         CAPACITY.store(capacity, Ordering::Relaxed);
         Ok(())
     })
@@ -145,8 +146,8 @@ macro_rules! logging {
         /// # Safety
         /// None is needed: pointers are not used.
         pub unsafe extern "C" fn $name(_: c_int, $($arg: $ty),*) -> cublasStatus_t {
-            let name = const { call::c_name(concat!(stringify!($name), "\0")) };
-            call::plain(name, || if $check { Ok(()) } else { Err(INVALID_VALUE) })
+            let name = const { c_name(concat!(stringify!($name), "\0")) };
+            guarded(name, || if $check { Ok(()) } else { Err(INVALID_VALUE) })
         }
     )*};
 }

@@ -1,9 +1,10 @@
 //! Handles, versions, streams, modes and logging.
 
-use crate::handle::{self, Handle, write};
+use crate::handle::{self, Handle};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::*;
 use cuarray_abi::CUstream;
+use cuarray_stream_work::write;
 use cuarray_toolchain::environment::report_use;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Once;

@@ -1,13 +1,13 @@
 //! QR decompositions of batches, and least squares by them.
 
 use crate::arguments::{Call, Op, leading, order, size};
-use crate::handle::{Handle, write};
+use crate::handle::Handle;
 use crate::layout::Stored;
 use crate::level1::norm;
 use crate::scalar::Scalar;
-use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome};
+use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome, cublasStatus_t};
 use crate::types::cublasOperation_t;
-use cuarray_stream_work::{Part, Rows};
+use cuarray_stream_work::{Part, Rows, write};
 use num_traits::Zero;
 use std::ffi::c_int;
 
@@ -66,7 +66,7 @@ pub(crate) fn geqrf<T: Scalar>(
     let stored = Stored::array::<_, T>(a, (m, n), leading(lda, m).map_err(wrong(4))?);
     let count = size(count).map_err(wrong(7))?;
     let least = m.min(n);
-    write(info, 0)?;
+    write::<_, cublasStatus_t>(info, 0)?;
     if least == 0 || count == 0 {
         return Ok(());
     }
@@ -129,7 +129,7 @@ pub(crate) fn gels<T: Scalar>(
     if info.is_null() {
         return Err(INVALID_VALUE);
     }
-    write(info, 0)?;
+    write::<_, cublasStatus_t>(info, 0)?;
     if n == 0 || columns == 0 || count == 0 {
         return Ok(());
     }

@@ -1,8 +1,9 @@
 //! The statuses of cuBLAS.
 
-use cuarray_stream_work::Error;
+use cuarray_stream_work::{Error, Library, Status};
 use std::ffi::{CStr, c_char};
 use std::ptr;
+use std::sync::atomic::AtomicBool;
 
 /// `cublasStatus_t`.
 #[allow(non_camel_case_types)]
@@ -53,6 +54,12 @@ pub(crate) type Outcome<T = ()> = Result<T, cublasStatus_t>;
 pub(crate) const INVALID_VALUE: cublasStatus_t = cublasStatus_t::INVALID_VALUE;
 pub(crate) const NOT_SUPPORTED: cublasStatus_t = cublasStatus_t::NOT_SUPPORTED;
 
+impl Status for cublasStatus_t {
+    const SUCCESS: Self = cublasStatus_t::SUCCESS;
+    const NULL_POINTER: Self = cublasStatus_t::INVALID_VALUE;
+    const INTERNAL_ERROR: Self = cublasStatus_t::INTERNAL_ERROR;
+}
+
 impl From<Error> for cublasStatus_t {
     fn from(error: Error) -> Self {
         match error {
@@ -63,6 +70,14 @@ impl From<Error> for cublasStatus_t {
             _ => cublasStatus_t::EXECUTION_FAILED,
         }
     }
+}
+
+/// Refuses a call, and prints the first one of each function.
+#[doc(hidden)]
+pub fn refuse(file: &str, what: &str, told: &AtomicBool) -> cublasStatus_t {
+    let switch = if file.starts_with("libcublasLt") { "CUARRAY_SIM_CUBLASLT" } else { "CUARRAY_SIM_CUBLAS" };
+    Library { name: "cuBLAS", switch }.refuse(file, what, told);
+    cublasStatus_t::NOT_SUPPORTED
 }
 
 /// `cublasGetStatusName`.

@@ -1,12 +1,12 @@
 //! The interface for several devices. This library serves one device.
 
-use crate::call::{read, refuse, write};
 use crate::execute::{C2C, C2R, D2Z, Names, R2C, Z2D, Z2Z, execute};
 use crate::kinds::{Kind, Types};
 use crate::plans::{self, Plan};
+use crate::status::refuse;
 use crate::status::{INVALID_PLAN, INVALID_VALUE, Outcome};
 use crate::types::*;
-use cuarray_stream_work::{Rows, copy_rows};
+use cuarray_stream_work::{Rows, copy_rows, read, write};
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -52,7 +52,7 @@ pub(crate) fn set_gpus(plan: cufftHandle, count: c_int, which: *const c_int) -> 
     }
     match count {
         ..1 => Err(INVALID_VALUE),
-        1 if read(which, 1)?.first().copied() == Some(plan.place.device()?) => Ok(()),
+        1 if read::<_, cufftResult>(which, 1)?.first().copied() == Some(plan.place.device()?) => Ok(()),
         1 => Err(cufftResult::INVALID_DEVICE),
         _ => refused!("cufftXtSetGPUs with several devices"),
     }

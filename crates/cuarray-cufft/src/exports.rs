@@ -11,14 +11,14 @@ macro_rules! functions {
     ) => {
         $(
             pub unsafe extern "C" fn $name(_: c_int, $($arg: $ty),*) -> cufftResult {
-                let name = const { crate::call::c_name(concat!(stringify!($name), "\0")) };
-                crate::call::plain(name, || crate::$module::$function($($arg),*))
+                let name = const { cuarray_stream_work::c_name(concat!(stringify!($name), "\0")) };
+                cuarray_stream_work::guarded(name, || crate::$module::$function($($arg),*))
             }
         )*
         $(
             pub unsafe extern "C" fn $m_name(major: c_int, $($m_arg: $m_ty),*) -> cufftResult {
-                let name = const { crate::call::c_name(concat!(stringify!($m_name), "\0")) };
-                crate::call::plain(name, || crate::$m_module::$m_function(major, $($m_arg),*))
+                let name = const { cuarray_stream_work::c_name(concat!(stringify!($m_name), "\0")) };
+                cuarray_stream_work::guarded(name, || crate::$m_module::$m_function(major, $($m_arg),*))
             }
         )*
     };

@@ -11,7 +11,6 @@
 
 pub mod types;
 
-mod call;
 mod descriptor;
 mod engine;
 mod entry_points;
@@ -28,5 +27,5 @@ mod status;
 mod threads;
 mod transform;
 
-pub use call::refuse;
 pub use exports::api;
+pub use status::refuse;

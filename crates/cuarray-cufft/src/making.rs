@@ -1,11 +1,11 @@
 //! Plans are created, made, measured and destroyed.
 
-use crate::call::{read, write};
 use crate::kinds::{Types, types_of, types_of_data};
 use crate::plans::{self, Plan};
 use crate::problem::{Embedding, Problem, Request};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::*;
+use cuarray_stream_work::{read, write};
 use std::ffi::c_int;
 
 /// `CUFFT_PLAN_NULL` of cuFFT 12: no plan, which may be destroyed.
@@ -29,7 +29,9 @@ fn many<N: Copy + Into<i64>>(
     types: Types,
 ) -> Outcome<Request> {
     let rank = usize::try_from(rank).ok().filter(|rank| (1..=3).contains(rank)).ok_or(INVALID_VALUE)?;
-    let list = |from: *const N| -> Outcome<Vec<i64>> { Ok(read(from, rank)?.into_iter().map(Into::into).collect()) };
+    let list = |from: *const N| -> Outcome<Vec<i64>> {
+        Ok(read::<_, cufftResult>(from, rank)?.into_iter().map(Into::into).collect())
+    };
     let sizes = list(n)?;
     // Documented: a null embedding means the basic layout, and all distances are ignored.
     let embeddings = if input.0.is_null() || output.0.is_null() {

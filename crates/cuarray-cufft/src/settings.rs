@@ -1,10 +1,10 @@
 //! Streams, work areas, versions and properties.
 
-use crate::call::{read, write};
 use crate::plans;
 use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome};
 use crate::types::*;
 use cuarray_abi::CUstream;
+use cuarray_stream_work::{read, write};
 use std::ffi::{c_int, c_void};
 
 /// The versions whose functions are exported, by their major number.
@@ -39,7 +39,7 @@ pub(crate) fn set_work_area(plan: cufftHandle, area: *mut c_void) -> Outcome {
 /// `cufftXtSetWorkArea`: a work area for each device. There is one device.
 pub(crate) fn set_work_areas(plan: cufftHandle, areas: *const *mut c_void) -> Outcome {
     let plan = plans::find(plan)?;
-    plan.settings().work_area = read(areas, 1)?.first().map_or(0, |area| area.addr() as u64);
+    plan.settings().work_area = read::<_, cufftResult>(areas, 1)?.first().map_or(0, |area| area.addr() as u64);
     Ok(())
 }
 

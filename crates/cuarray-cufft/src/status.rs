@@ -1,6 +1,7 @@
 //! The statuses of cuFFT.
 
-use cuarray_stream_work::Error;
+use cuarray_stream_work::{Error, Library, Status};
+use std::sync::atomic::AtomicBool;
 
 /// `cufftResult`.
 #[allow(non_camel_case_types)]
@@ -39,6 +40,12 @@ pub(crate) const INVALID_SIZE: cufftResult = cufftResult::INVALID_SIZE;
 pub(crate) const INVALID_PLAN: cufftResult = cufftResult::INVALID_PLAN;
 pub(crate) const NOT_SUPPORTED: cufftResult = cufftResult::NOT_SUPPORTED;
 
+impl Status for cufftResult {
+    const SUCCESS: Self = cufftResult::SUCCESS;
+    const NULL_POINTER: Self = cufftResult::INVALID_VALUE;
+    const INTERNAL_ERROR: Self = cufftResult::INTERNAL_ERROR;
+}
+
 impl From<Error> for cufftResult {
     fn from(error: Error) -> Self {
         match error {
@@ -49,4 +56,11 @@ impl From<Error> for cufftResult {
             _ => cufftResult::EXEC_FAILED,
         }
     }
+}
+
+/// Refuses a call, and prints the first one of each function.
+#[doc(hidden)]
+pub fn refuse(file: &str, what: &str, told: &AtomicBool) -> cufftResult {
+    Library { name: "cuFFT", switch: "CUARRAY_SIM_CUFFT" }.refuse(file, what, told);
+    cufftResult::NOT_SUPPORTED
 }

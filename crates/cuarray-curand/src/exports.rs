@@ -1,14 +1,15 @@
 //! The C functions: all that the headers of cuRAND declare.
 
-use crate::call::{named, refuse, write};
 use crate::discrete;
 use crate::distribution::{Kind, Normal};
 use crate::generator::{Algorithm, Choice, Ordering};
 use crate::handles::{self, curandGenerator_t};
 use crate::poisson::Table;
 use crate::sobol::{self, DIMENSIONS};
+use crate::status::refuse;
 use crate::status::{Outcome, curandStatus_t};
 use cuarray_abi::CUstream;
+use cuarray_stream_work::{c_name, guarded, write};
 use cuarray_toolchain::environment::report_use;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::AtomicBool;
@@ -31,11 +32,7 @@ macro_rules! exports {
         /// Each pointer is null or points to what cuRAND's documentation says.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> curandStatus_t {
-            const NAME: &std::ffi::CStr = match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                Ok(name) => name,
-                Err(_) => c"curand",
-            };
-            named(NAME, || $body)
+            guarded(const { c_name(concat!(stringify!($name), "\0")) }, || $body)
         }
         exports!(@node $name);
     )* };

@@ -8,7 +8,6 @@
 // Names and parameters are cuRAND's.
 #![allow(non_snake_case)]
 
-mod call;
 mod discrete;
 mod distribution;
 mod exports;

@@ -1,6 +1,7 @@
 //! The statuses of cuRAND.
 
-use cuarray_stream_work::Error;
+use cuarray_stream_work::{Error, Library, Status};
+use std::sync::atomic::AtomicBool;
 
 /// `curandStatus_t`.
 #[allow(non_camel_case_types)]
@@ -24,6 +25,12 @@ impl curandStatus_t {
 /// The result of a function.
 pub(crate) type Outcome<T = ()> = Result<T, curandStatus_t>;
 
+impl Status for curandStatus_t {
+    const SUCCESS: Self = curandStatus_t::SUCCESS;
+    const NULL_POINTER: Self = curandStatus_t::OUT_OF_RANGE;
+    const INTERNAL_ERROR: Self = curandStatus_t::INTERNAL_ERROR;
+}
+
 impl From<Error> for curandStatus_t {
     fn from(error: Error) -> Self {
         match error {
@@ -33,4 +40,9 @@ impl From<Error> for curandStatus_t {
             _ => curandStatus_t::LAUNCH_FAILURE,
         }
     }
+}
+
+/// Prints once that something is not supported.
+pub(crate) fn refuse(what: &str, told: &AtomicBool) {
+    Library { name: "cuRAND", switch: "CUARRAY_SIM_CURAND" }.refuse("libcurand.so.10", what, told);
 }

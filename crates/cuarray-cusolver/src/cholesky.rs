@@ -1,13 +1,12 @@
 //! Cholesky factors, and equations with them.
 
 use crate::arguments::{Call, elements, fill, leading, order, size, tell};
-use crate::call::write;
 use crate::handle::Handle;
 use crate::matrix::{Fill, Stored, narrow, widen};
 use crate::scalar::{Field, Scalar};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::cublasFillMode_t;
-use cuarray_stream_work::{Argument, Data};
+use cuarray_stream_work::{Argument, Data, write};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};

@@ -31,8 +31,8 @@ macro_rules! functions {
             functions!(@types [$($t)?]);
             #[allow(clippy::useless_conversion)]
             pub unsafe extern "C" fn $name(handle: cusolverDnHandle_t, $($arg: $ty),*) -> cusolverStatus_t {
-                let name = const { $crate::call::c_name(concat!(stringify!($name), "\0")) };
-                $crate::call::with_handle(name, handle, |handle| {
+                let name = const { ::cuarray_stream_work::c_name(concat!(stringify!($name), "\0")) };
+                $crate::handle::with_handle(name, handle, |handle| {
                     $crate::$module::$function$(::<$t>)?(handle, $($arg.into()),*)
                 })
             }
@@ -42,8 +42,8 @@ macro_rules! functions {
         pub mod $name {
             functions!(@types []);
             pub unsafe extern "C" fn $name(major: c_int, $($arg: $ty),*) -> cusolverStatus_t {
-                let name = const { $crate::call::c_name(concat!(stringify!($name), "\0")) };
-                $crate::call::plain(name, || $crate::$module::$function(major, $($arg),*))
+                let name = const { ::cuarray_stream_work::c_name(concat!(stringify!($name), "\0")) };
+                ::cuarray_stream_work::guarded(name, || $crate::$module::$function(major, $($arg),*))
             }
         }
     };

@@ -3,9 +3,9 @@
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::cusolverStatus_t;
 use cuarray_abi::CUstream;
-use cuarray_stream_work::Place;
+use cuarray_stream_work::{Place, guarded};
 use std::collections::HashMap;
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 /// The settings of a handle.
@@ -75,6 +75,11 @@ pub(crate) fn create() -> Outcome<usize> {
 pub(crate) fn find(number: usize) -> Outcome<Arc<Handle>> {
     let table = table().read().unwrap_or_else(PoisonError::into_inner);
     table.handles.get(&number).cloned().ok_or(cusolverStatus_t::NOT_INITIALIZED)
+}
+
+/// Runs a function of a handle, under its name for the driver.
+pub(crate) fn with_handle(name: &'static CStr, handle: usize, f: impl FnOnce(&Handle) -> Outcome) -> cusolverStatus_t {
+    guarded(name, || f(&*find(handle)?))
 }
 
 /// Ends a handle, after the work of its context.

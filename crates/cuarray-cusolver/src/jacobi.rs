@@ -3,14 +3,13 @@
 //! Tolerances, numbers of sweeps and the choice of an order are checked and have no effect: results have the full accuracy, and are sorted.
 
 use crate::arguments::{Call, choice, elements, leading, order, size};
-use crate::call::write;
 use crate::eigen::{self, syevd_of};
 use crate::handle::{Handle, Parameters, check_parameters, create_parameters, destroy_parameters};
 use crate::matrix::{Stored, narrow, widen};
 use crate::scalar::{Field, Scalar};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::*;
-use cuarray_stream_work::Argument;
+use cuarray_stream_work::{Argument, write};
 use faer::MatRef;
 use std::ffi::c_int;
 

@@ -14,7 +14,6 @@
 pub mod types;
 
 mod arguments;
-mod call;
 mod cholesky;
 mod eigen;
 mod entry_points;
@@ -31,5 +30,5 @@ mod status;
 mod svd;
 mod typed;
 
-pub use call::refuse;
 pub use exports::api;
+pub use status::refuse;

@@ -1,13 +1,12 @@
 //! LU factors with the pivots of LAPACK, and equations with them.
 
 use crate::arguments::{Call, Op, elements, leading, order, size, tell};
-use crate::call::write;
 use crate::handle::Handle;
 use crate::matrix::{Stored, narrow, widen};
 use crate::scalar::{Field, Scalar};
 use crate::status::Outcome;
 use crate::types::cublasOperation_t;
-use cuarray_stream_work::Plain;
+use cuarray_stream_work::{Plain, write};
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_unit_lower_triangular_in_place, solve_unit_upper_triangular_in_place,

@@ -1,13 +1,13 @@
 //! QR factors, and products with Q.
 
 use crate::arguments::{Call, Op, choice, elements, leading, order, tell};
-use crate::call::write;
 use crate::handle::Handle;
 use crate::matrix::{Stored, narrow, widen};
 use crate::reflectors::{apply, factor, generate};
 use crate::scalar::{Field, Scalar};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::{cublasOperation_t, cublasSideMode_t};
+use cuarray_stream_work::write;
 use std::ffi::c_int;
 
 /// The elements of the workspace for a matrix with this number of columns.

@@ -1,6 +1,7 @@
 //! The statuses of cuSOLVER.
 
-use cuarray_stream_work::Error;
+use cuarray_stream_work::{Error, Library, Status};
+use std::sync::atomic::AtomicBool;
 
 /// `cusolverStatus_t`.
 #[allow(non_camel_case_types)]
@@ -31,6 +32,12 @@ pub(crate) type Outcome<T = ()> = Result<T, cusolverStatus_t>;
 pub(crate) const INVALID_VALUE: cusolverStatus_t = cusolverStatus_t::INVALID_VALUE;
 pub(crate) const NOT_SUPPORTED: cusolverStatus_t = cusolverStatus_t::NOT_SUPPORTED;
 
+impl Status for cusolverStatus_t {
+    const SUCCESS: Self = cusolverStatus_t::SUCCESS;
+    const NULL_POINTER: Self = cusolverStatus_t::INVALID_VALUE;
+    const INTERNAL_ERROR: Self = cusolverStatus_t::INTERNAL_ERROR;
+}
+
 impl From<Error> for cusolverStatus_t {
     fn from(error: Error) -> Self {
         match error {
@@ -41,4 +48,11 @@ impl From<Error> for cusolverStatus_t {
             _ => cusolverStatus_t::EXECUTION_FAILED,
         }
     }
+}
+
+/// Refuses a call, and prints the first one of each function.
+#[doc(hidden)]
+pub fn refuse(file: &str, what: &str, told: &AtomicBool) -> cusolverStatus_t {
+    Library { name: "cuSOLVER", switch: "CUARRAY_SIM_CUSOLVER" }.refuse(file, what, told);
+    cusolverStatus_t::NOT_SUPPORTED
 }

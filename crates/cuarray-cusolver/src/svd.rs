@@ -1,12 +1,11 @@
 //! Singular values.
 
 use crate::arguments::{Call, elements, leading, order, tell};
-use crate::call::write;
 use crate::handle::Handle;
 use crate::matrix::{Stored, narrow, widen};
 use crate::scalar::{Field, Scalar};
 use crate::status::{INVALID_VALUE, Outcome};
-use cuarray_stream_work::Argument;
+use cuarray_stream_work::{Argument, write};
 use faer::MatRef;
 use std::ffi::{c_char, c_int};
 

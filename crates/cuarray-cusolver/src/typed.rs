@@ -3,12 +3,12 @@
 //! All matrices of a call have one type. Singular values and eigenvalues have the type of its real parts. The workspace on the host is empty.
 
 use crate::arguments::{Call, order};
-use crate::call::write;
 use crate::handle::{Handle, Parameters, check_parameters};
 use crate::scalar::{Complex32, Complex64, Scalar};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::*;
 use crate::{arguments, cholesky, eigen, lu, qr, svd};
+use cuarray_stream_work::write;
 use std::ffi::{c_char, c_int, c_void};
 
 /// Runs an expression with the type of a number of `cudaDataType`.
@@ -60,7 +60,7 @@ fn sizes(device: *mut usize, host: *mut usize, bytes: usize) -> Outcome {
     if host.is_null() {
         return Err(INVALID_VALUE);
     }
-    write(device, bytes)?;
+    write::<_, cusolverStatus_t>(device, bytes)?;
     write(host, 0)
 }
 

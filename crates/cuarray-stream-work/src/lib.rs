@@ -24,6 +24,7 @@
 
 mod data;
 mod driver;
+mod entry;
 mod gather;
 mod library_call;
 mod memory;
@@ -34,8 +35,9 @@ mod work;
 
 pub use data::{Argument, Data, Plain};
 pub use driver::{Error, Result};
+pub use entry::{Library, Status, c_name, guarded, read, write};
 pub use library_call::LibraryCall;
 pub use memory::Constants;
 pub use place::{Place, copy_rows};
-pub use region::{Block, Part, Pointers, Region, Rows};
+pub use region::{Block, Counted, Indexed, Integers, Part, Pointers, Region, Rows};
 pub use work::Work;

@@ -42,6 +42,11 @@ impl LibraryCall {
         }
         LibraryCall { is_inner, of_this_thread: PhantomData }
     }
+
+    /// The name of the library's function that this thread is in.
+    pub fn current() -> Option<&'static CStr> {
+        CURRENT.get()
+    }
 }
 
 impl Drop for LibraryCall {
@@ -51,11 +56,6 @@ impl Drop for LibraryCall {
             name(None, None, false);
         }
     }
-}
-
-/// The library's function that this thread is in.
-pub(crate) fn current() -> Option<&'static CStr> {
-    CURRENT.get()
 }
 
 /// Names the argument that the next calls of the driver access. If the function may ignore it, unwritten bytes are no finding.

@@ -3,7 +3,7 @@
 use crate::data::Data;
 use crate::driver::{Error, Result, call};
 use crate::gather::Kernels;
-use crate::library_call;
+use crate::library_call::{self, LibraryCall};
 use crate::region::{Block, Rows};
 use crate::staging::{self, Lease, Staging};
 use crate::work::{self, Described, Enqueued, Work};
@@ -186,7 +186,7 @@ impl Place {
             self.copy(argument, base, stream, true)?;
         }
         library_call::accesses(None, false);
-        let function = library_call::current().unwrap_or(c"a function of a library");
+        let function = LibraryCall::current().unwrap_or(c"a function of a library");
         let write_back = || {
             let mut written = work.arguments().filter(|argument| argument.writes);
             written.try_for_each(|argument| {
@@ -216,8 +216,8 @@ impl Place {
 
     /// Copies an argument between the device and staging memory.
     fn copy(&self, argument: &Described, base: usize, stream: CUstream, to_host: bool) -> Result {
-        match &argument.region.pointers {
-            Some(pointers) => self.kernels.copy(pointers, base + argument.offset, stream, to_host),
+        match &argument.region.found {
+            Some(found) => self.kernels.copy(found, base + argument.offset, stream, to_host),
             None => copy(argument, base, stream, to_host),
         }
     }

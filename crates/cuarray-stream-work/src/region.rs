@@ -73,7 +73,92 @@ impl From<Pointers> for Region {
     /// The rows of all pointers one after the other, without gaps.
     fn from(pointers: Pointers) -> Region {
         let size = pointers.width.saturating_mul(pointers.height).saturating_mul(pointers.count);
-        Region { size, blocks: Vec::new(), pointers: Some(pointers) }
+        Region { size, blocks: Vec::new(), found: Some(Found::Pointers(pointers)) }
+    }
+}
+
+/// The type of the integers in device memory that say which rows are accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Integers {
+    U16,
+    I32,
+    I64,
+}
+
+impl Integers {
+    /// The bytes of a number.
+    pub fn size(self) -> usize {
+        match self {
+            Integers::U16 => 2,
+            Integers::I32 => 4,
+            Integers::I64 => 8,
+        }
+    }
+}
+
+/// Rows whose numbers are in an array in device memory, which is read in stream order.
+#[derive(Clone, Copy, Debug)]
+pub struct Indexed {
+    /// The address of the array of numbers.
+    pub array: u64,
+    /// The type of the numbers.
+    pub integers: Integers,
+    /// The number of the row at `rows.address`.
+    pub first: u64,
+    /// The rows: `height` is the number of those that are accessed.
+    pub rows: Rows,
+    /// The bytes of an element, a power of two.
+    pub element: usize,
+}
+
+impl From<Indexed> for Region {
+    /// The rows in the order of the array, without gaps.
+    fn from(indexed: Indexed) -> Region {
+        let size = indexed.rows.width.saturating_mul(indexed.rows.height);
+        Region { size, blocks: Vec::new(), found: Some(Found::Indexed(indexed)) }
+    }
+}
+
+/// Contiguous elements whose count is in device memory, which is read in stream order. The bytes after them have any value.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// The address of the count.
+    pub count: u64,
+    /// The type of the count.
+    pub integers: Integers,
+    /// A number that is subtracted from the count.
+    pub less: u64,
+    /// The address of the first element.
+    pub address: u64,
+    /// The bytes of an element, a power of two.
+    pub element: usize,
+    /// The largest count.
+    pub at_most: usize,
+}
+
+impl From<Counted> for Region {
+    fn from(counted: Counted) -> Region {
+        let size = counted.element.saturating_mul(counted.at_most);
+        Region { size, blocks: Vec::new(), found: Some(Found::Counted(counted)) }
+    }
+}
+
+/// Bytes that are found by values in device memory. A kernel copies them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found {
+    Pointers(Pointers),
+    Indexed(Indexed),
+    Counted(Counted),
+}
+
+impl Found {
+    fn starts_at(&self, address: u64) -> bool {
+        match self {
+            Found::Pointers(pointers) => pointers.array == address,
+            Found::Indexed(indexed) => indexed.array == address || indexed.rows.address == address,
+            Found::Counted(counted) => counted.count == address || counted.address == address,
+        }
     }
 }
 
@@ -82,21 +167,21 @@ impl From<Pointers> for Region {
 pub struct Region {
     size: usize,
     blocks: Vec<Block>,
-    pub(crate) pointers: Option<Pointers>,
+    pub(crate) found: Option<Found>,
 }
 
 impl From<Rows> for Region {
     /// The rows one after the other, without gaps.
     fn from(rows: Rows) -> Region {
         let size = rows.width.saturating_mul(rows.height);
-        Region { size, blocks: vec![Block { rows, offset: 0, pitch: rows.width }], pointers: None }
+        Region { size, blocks: vec![Block { rows, offset: 0, pitch: rows.width }], found: None }
     }
 }
 
 impl Region {
     /// Blocks within `size` bytes of staging memory. Bytes outside of the blocks have any value.
     pub fn new(size: usize, blocks: Vec<Block>) -> Region {
-        Region { size, blocks, pointers: None }
+        Region { size, blocks, found: None }
     }
 
     /// The number of bytes that the closure sees.
@@ -106,8 +191,8 @@ impl Region {
 
     /// Whether bytes are copied from or to this address.
     pub fn starts_at(&self, address: u64) -> bool {
-        let is_array = |pointers: Pointers| self.size > 0 && pointers.array == address;
-        self.pointers.is_some_and(is_array) || self.blocks().any(|block| block.rows.address == address)
+        self.found.is_some_and(|found| self.size > 0 && found.starts_at(address))
+            || self.blocks().any(|block| block.rows.address == address)
     }
 
     /// The blocks that have bytes.

@@ -3,10 +3,11 @@
 use super::descriptors::number;
 use super::problem::{Problem, types};
 use super::record::{Attribute, Kind, give};
-use crate::handle::{self, write};
+use crate::handle;
 use crate::scalar::DataType;
 use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome};
 use crate::types::{cublasComputeType_t, cublasHandle_t, cublasStatus_t, cudaDataType, cudaStream_t};
+use cuarray_stream_work::write;
 use std::ffi::{c_int, c_void};
 
 const fn of(number: u32, size: usize, first: i64) -> Attribute {
@@ -73,9 +74,9 @@ fn heuristic(
     if requested <= 0 || results.is_null() {
         return Err(INVALID_VALUE);
     }
-    write(count, 0)?;
+    write::<_, cublasStatus_t>(count, 0)?;
     Problem::open(descriptor, layouts)?;
-    write(results, result()?)?;
+    write::<_, cublasStatus_t>(results, result()?)?;
     write(count, 1)
 }
 
@@ -96,7 +97,7 @@ pub unsafe extern "C" fn cublasLtMatmulAlgoGetHeuristic(
     results: *mut HeuristicResult,
     count: *mut c_int,
 ) -> cublasStatus_t {
-    crate::call::plain(c"cublasLtMatmulAlgoGetHeuristic", || {
+    cuarray_stream_work::guarded(c"cublasLtMatmulAlgoGetHeuristic", || {
         heuristic(handle, descriptor, [a, b, c, d], preference, requested, results, count)
     })
 }
@@ -119,7 +120,7 @@ pub unsafe extern "C" fn cublasLtMatmulAlgoGetHeuristicForStream(
     count: *mut c_int,
     _stream: cudaStream_t,
 ) -> cublasStatus_t {
-    crate::call::plain(c"cublasLtMatmulAlgoGetHeuristicForStream", || {
+    cuarray_stream_work::guarded(c"cublasLtMatmulAlgoGetHeuristicForStream", || {
         heuristic(handle, descriptor, [a, b, c, d], preference, requested, results, count)
     })
 }
@@ -146,14 +147,14 @@ pub unsafe extern "C" fn cublasLtMatmulAlgoGetIds(
     ids: *mut c_int,
     count: *mut c_int,
 ) -> cublasStatus_t {
-    crate::call::plain(c"cublasLtMatmulAlgoGetIds", || {
+    cuarray_stream_work::guarded(c"cublasLtMatmulAlgoGetIds", || {
         handle::find_or_adopt(handle)?;
         if requested <= 0 || ids.is_null() {
             return Err(INVALID_VALUE);
         }
-        write(count, 0)?;
+        write::<_, cublasStatus_t>(count, 0)?;
         check_types(compute, scale, [a, b, c, d])?;
-        write(ids, ID)?;
+        write::<_, cublasStatus_t>(ids, ID)?;
         write(count, 1)
     })
 }
@@ -174,7 +175,7 @@ pub unsafe extern "C" fn cublasLtMatmulAlgoInit(
     id: c_int,
     algorithm: *mut c_void,
 ) -> cublasStatus_t {
-    crate::call::plain(c"cublasLtMatmulAlgoInit", || {
+    cuarray_stream_work::guarded(c"cublasLtMatmulAlgoInit", || {
         handle::find_or_adopt(handle)?;
         if id != ID {
             return Err(INVALID_VALUE);
@@ -222,7 +223,7 @@ pub unsafe extern "C" fn cublasLtMatmulAlgoCheck(
     algorithm: *const c_void,
     result: *mut HeuristicResult,
 ) -> cublasStatus_t {
-    crate::call::plain(c"cublasLtMatmulAlgoCheck", || {
+    cuarray_stream_work::guarded(c"cublasLtMatmulAlgoCheck", || {
         check_algorithm(handle, descriptor, [a, b, c, d], algorithm, result)
     })
 }
@@ -243,7 +244,7 @@ pub unsafe extern "C" fn cublasLtMatmulAlgoCheckForStream(
     result: *mut HeuristicResult,
     _stream: cudaStream_t,
 ) -> cublasStatus_t {
-    crate::call::plain(c"cublasLtMatmulAlgoCheckForStream", || {
+    cuarray_stream_work::guarded(c"cublasLtMatmulAlgoCheckForStream", || {
         check_algorithm(handle, descriptor, [a, b, c, d], algorithm, result)
     })
 }
@@ -263,7 +264,7 @@ pub unsafe extern "C" fn cublasLtMatmulAlgoCapGetAttribute(
     size: usize,
     written: *mut usize,
 ) -> cublasStatus_t {
-    crate::call::plain(c"cublasLtMatmulAlgoCapGetAttribute", || {
+    cuarray_stream_work::guarded(c"cublasLtMatmulAlgoCapGetAttribute", || {
         check(algorithm)?;
         let word = |value: u32| give(&value.to_le_bytes(), to, size, written);
         match attribute {
@@ -296,7 +297,7 @@ pub unsafe extern "C" fn cublasLtMatmulAlgoConfigSetAttribute(
     from: *const c_void,
     size: usize,
 ) -> cublasStatus_t {
-    crate::call::plain(c"cublasLtMatmulAlgoConfigSetAttribute", || {
+    cuarray_stream_work::guarded(c"cublasLtMatmulAlgoConfigSetAttribute", || {
         if attribute == CONFIG_ID {
             return Err(NOT_SUPPORTED);
         }
@@ -316,7 +317,7 @@ pub unsafe extern "C" fn cublasLtMatmulAlgoConfigGetAttribute(
     size: usize,
     written: *mut usize,
 ) -> cublasStatus_t {
-    crate::call::plain(c"cublasLtMatmulAlgoConfigGetAttribute", || {
+    cuarray_stream_work::guarded(c"cublasLtMatmulAlgoConfigGetAttribute", || {
         ALGORITHM.get(algorithm, number(attribute)?, to, size, written)
     })
 }

@@ -189,8 +189,8 @@ macro_rules! functions {
         /// # Safety
         /// The descriptor is null, or one that was made and not destroyed.
         pub unsafe extern "C" fn $destroy(_: c_int, descriptor: *mut c_void) -> cublasStatus_t {
-            let name = const { crate::call::c_name(concat!(stringify!($destroy), "\0")) };
-            crate::call::plain(name, || $kind.destroy(descriptor))
+            let name = const { cuarray_stream_work::c_name(concat!(stringify!($destroy), "\0")) };
+            cuarray_stream_work::guarded(name, || $kind.destroy(descriptor))
         }
 
         #[doc = concat!("`", stringify!($set), "`.")]
@@ -204,8 +204,8 @@ macro_rules! functions {
             from: *const c_void,
             size: usize,
         ) -> cublasStatus_t {
-            let name = const { crate::call::c_name(concat!(stringify!($set), "\0")) };
-            crate::call::plain(name, || $kind.set(descriptor, number(attribute)?, from, size))
+            let name = const { cuarray_stream_work::c_name(concat!(stringify!($set), "\0")) };
+            cuarray_stream_work::guarded(name, || $kind.set(descriptor, number(attribute)?, from, size))
         }
 
         #[doc = concat!("`", stringify!($get), "`.")]
@@ -220,8 +220,8 @@ macro_rules! functions {
             size: usize,
             written: *mut usize,
         ) -> cublasStatus_t {
-            let name = const { crate::call::c_name(concat!(stringify!($get), "\0")) };
-            crate::call::plain(name, || $kind.get(descriptor, number(attribute)?, to, size, written))
+            let name = const { cuarray_stream_work::c_name(concat!(stringify!($get), "\0")) };
+            cuarray_stream_work::guarded(name, || $kind.get(descriptor, number(attribute)?, to, size, written))
         }
     )*};
 }
@@ -246,8 +246,8 @@ macro_rules! makers {
         /// # Safety
         /// `descriptor` is null or may be written.
         pub unsafe extern "C" fn $create(_: c_int, descriptor: *mut *mut c_void, $($arg: $ty),*) -> cublasStatus_t {
-            let name = const { crate::call::c_name(concat!(stringify!($create), "\0")) };
-            crate::call::plain(name, || $kind.create(descriptor, &$values?))
+            let name = const { cuarray_stream_work::c_name(concat!(stringify!($create), "\0")) };
+            cuarray_stream_work::guarded(name, || $kind.create(descriptor, &$values?))
         }
 
         #[doc = concat!("`", stringify!($init), "`, which the function of the header calls.")]
@@ -255,8 +255,8 @@ macro_rules! makers {
         /// # Safety
         /// `descriptor` is null or has `size` bytes that may be written.
         pub unsafe extern "C" fn $init(_: c_int, descriptor: *mut c_void, size: usize, $($arg: $ty),*) -> cublasStatus_t {
-            let name = const { crate::call::c_name(concat!(stringify!($init), "\0")) };
-            crate::call::plain(name, || $values?.init(descriptor, size))
+            let name = const { cuarray_stream_work::c_name(concat!(stringify!($init), "\0")) };
+            cuarray_stream_work::guarded(name, || $values?.init(descriptor, size))
         }
     )*};
 }

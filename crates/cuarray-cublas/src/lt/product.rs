@@ -245,7 +245,7 @@ pub unsafe extern "C" fn cublasLtMatmul(
     workspace_size: usize,
     stream: cudaStream_t,
 ) -> cublasStatus_t {
-    crate::call::plain(c"cublasLtMatmul", || {
+    cuarray_stream_work::guarded(c"cublasLtMatmul", || {
         let handle = handle::find_or_adopt(handle)?;
         let problem = Problem::open(descriptor, [a_layout, b_layout, c_layout, d_layout])?;
         if !algorithm.is_null() {

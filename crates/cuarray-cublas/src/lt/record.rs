@@ -112,7 +112,7 @@ impl Kind {
         let descriptor = memory.cast::<c_void>();
         values.store(descriptor)?;
         made().insert(memory.expose_provenance());
-        crate::handle::write(to, descriptor)
+        cuarray_stream_work::write(to, descriptor)
     }
 
     /// Ends a descriptor: its memory is freed, if it is memory of this library.
@@ -169,14 +169,14 @@ impl Values {
 /// Writes a value to memory of the caller, who asks for its size with the size 0.
 pub(super) fn give(value: &[u8], to: *mut c_void, size: usize, written: *mut usize) -> Outcome {
     if size == 0 {
-        return crate::handle::write(written, value.len());
+        return cuarray_stream_work::write(written, value.len());
     }
     if to.is_null() || size != value.len() {
         return Err(INVALID_VALUE);
     }
     // SAFETY: the caller passes memory with this many bytes, by the contract of the C function.
     unsafe { to.cast::<u8>().copy_from_nonoverlapping(value.as_ptr(), size) };
-    if written.is_null() { Ok(()) } else { crate::handle::write(written, size) }
+    if written.is_null() { Ok(()) } else { cuarray_stream_work::write(written, size) }
 }
 
 static MADE: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());

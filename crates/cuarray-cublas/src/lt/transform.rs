@@ -120,7 +120,7 @@ pub unsafe extern "C" fn cublasLtMatrixTransform(
     c_layout: *const c_void,
     stream: cudaStream_t,
 ) -> cublasStatus_t {
-    crate::call::plain(c"cublasLtMatrixTransform", || {
+    cuarray_stream_work::guarded(c"cublasLtMatrixTransform", || {
         let handle = handle::find_or_adopt(handle)?;
         let values = TRANSFORM.open(descriptor)?;
         let number = |attribute: u32| values.get(attribute) as c_int;
