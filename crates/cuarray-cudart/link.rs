@@ -1,4 +1,4 @@
-//! The build script of `cuarray-cudart-12`, `cuarray-cudart-13`, `cuarray-cudnn`, `cuarray-cublas-12`, `-13`, `cuarray-cublaslt-12`, `-13`, `cuarray-curand`, `cuarray-cufft-11`, `-12`, `cuarray-cusolver-11`, `-12`, and the libraries of `cuarray-toolchain`: SONAME, version node, and a linker that accepts both.
+//! The build script of `cuarray-cudart-12`, `cuarray-cudart-13`, `cuarray-cudnn`, `cuarray-cublas-12`, `-13`, `cuarray-cublaslt-12`, `-13`, `cuarray-curand`, `cuarray-cufft-11`, `-12`, `cuarray-cusolver-11`, `-12`, `cuarray-cusparse`, and the libraries of `cuarray-toolchain`: SONAME, version node, and a linker that accepts both.
 //!
 //! A program asks for `cudaMalloc@libcudart.so.13`. The directive `.symver` in `exports!` gives each function that node,
 //! and a version script defines the node. rustc passes its own version script, without a node. lld accepts the two
@@ -19,6 +19,7 @@ fn main() {
     let soname = match package.rsplit_once('-') {
         Some(("cuarray", "cudnn")) => "libcudnn.so.9".to_owned(),
         Some(("cuarray", "curand")) => "libcurand.so.10".to_owned(),
+        Some(("cuarray", "cusparse")) => "libcusparse.so.12".to_owned(),
         Some(("cuarray-cublas", major)) => format!("libcublas.so.{major}"),
         Some(("cuarray-cublaslt", major)) => format!("libcublasLt.so.{major}"),
         Some(("cuarray-cufft", major)) => format!("libcufft.so.{major}"),

@@ -39,6 +39,7 @@ LIBRARIES = {
     "cuarray-curand": "cuarray_sim/libraries/curand/libcurand.so.10",
     "cuarray-cusolver-11": "cuarray_sim/libraries/cusolver/libcusolver.so.11",
     "cuarray-cusolver-12": "cuarray_sim/libraries/cusolver/libcusolver.so.12",
+    "cuarray-cusparse": "cuarray_sim/libraries/cusparse/libcusparse.so.12",
     "cuarray-nccl": "cuarray_sim/libraries/nccl/libnccl.so.2",
     "cuarray-mpi": "cuarray_sim/libraries/mpi/libcuarray-mpi.so",
     "cuarray-nvml": "cuarray_sim/libraries/nvml/libnvidia-ml.so.1",

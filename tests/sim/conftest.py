@@ -15,6 +15,7 @@ from fft_probe import fft, fft_library
 from lt_probe import lt, lt_library
 from random_probe import random, random_library
 from solver_probe import solver, solver_library
+from sparse_probe import sparse, sparse_library
 
 import cuarray_sim
 
@@ -29,6 +30,8 @@ __all__ = [
     "random_library",
     "solver",
     "solver_library",
+    "sparse",
+    "sparse_library",
 ]
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -40,6 +40,10 @@ pub const fn c_name(name: &'static str) -> &'static CStr {
 ///
 /// # Errors
 /// [`Status::NULL_POINTER`].
+#[expect(
+    clippy::not_unsafe_ptr_arg_deref,
+    reason = "the caller is a C function, whose contract says what its pointers are"
+)]
 pub fn write<V, S: Status>(to: *mut V, value: V) -> Result<(), S> {
     if to.is_null() {
         return Err(S::NULL_POINTER);
@@ -53,6 +57,10 @@ pub fn write<V, S: Status>(to: *mut V, value: V) -> Result<(), S> {
 ///
 /// # Errors
 /// [`Status::NULL_POINTER`].
+#[expect(
+    clippy::not_unsafe_ptr_arg_deref,
+    reason = "the caller is a C function, whose contract says what its pointers are"
+)]
 pub fn read<V: Copy, S: Status>(from: *const V, count: usize) -> Result<Vec<V>, S> {
     if from.is_null() {
         return Err(S::NULL_POINTER);

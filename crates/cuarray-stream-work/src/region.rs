@@ -157,7 +157,8 @@ impl Found {
         match self {
             Found::Pointers(pointers) => pointers.array == address,
             Found::Indexed(indexed) => indexed.array == address || indexed.rows.address == address,
-            Found::Counted(counted) => counted.count == address || counted.address == address,
+            // There may be no elements, and then no address of them.
+            Found::Counted(counted) => counted.count == address,
         }
     }
 }

@@ -179,6 +179,15 @@ STAND_INS = (
         late="its calls fail on the simulated driver",
     ),
     StandIn(
+        name="cuSPARSE",
+        switch="CUARRAY_SIM_CUSPARSE",
+        folder="libraries/cusparse",
+        # The file of CUDA 12 and 13.
+        files=("libcusparse.so.12",),
+        symbol="cusparseCreate",
+        late="its calls fail on the simulated driver",
+    ),
+    StandIn(
         name="MPI",
         switch="CUARRAY_SIM_MPI",
         folder="libraries/mpi",

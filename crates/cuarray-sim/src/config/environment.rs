@@ -212,7 +212,7 @@ impl<F: Fn(&str) -> Result<Option<String>, String>> Settings<F> {
 }
 
 /// The switches that the Python package reads.
-const OF_THE_PACKAGE: [&str; 15] = [
+const OF_THE_PACKAGE: [&str; 16] = [
     "CUARRAY_SIM_RUNTIME",
     "CUARRAY_SIM_CUDA_BINDINGS",
     "CUARRAY_SIM_VERBOSE",
@@ -226,6 +226,7 @@ const OF_THE_PACKAGE: [&str; 15] = [
     "CUARRAY_SIM_CUFFT",
     "CUARRAY_SIM_CURAND",
     "CUARRAY_SIM_CUSOLVER",
+    "CUARRAY_SIM_CUSPARSE",
     "CUARRAY_SIM_NCCL",
     "CUARRAY_SIM_XLA",
 ];

@@ -9,7 +9,7 @@ const PACKAGES: [&str; 2] = ["/site-packages/", "/dist-packages/"];
 const NAMESPACES: [&str; 4] = ["cuda", "numba", "nvidia", "google"];
 
 /// The beginnings of the names of libraries that call the driver for their caller, who is the one that a reader looks for.
-pub(super) const STAND_INS: [&str; 7] = [
+pub(super) const STAND_INS: [&str; 8] = [
     "libcudart.so",
     "libcuarray-mpi.so",
     "libcublas.so",
@@ -17,6 +17,7 @@ pub(super) const STAND_INS: [&str; 7] = [
     "libcufft.so",
     "libcurand.so",
     "libcusolver.so",
+    "libcusparse.so",
 ];
 
 /// Whether a Python file belongs to an installed package or to the standard library, and not to the user.
