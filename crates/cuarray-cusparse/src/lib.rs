@@ -9,6 +9,7 @@
 #![allow(non_snake_case, clippy::too_many_arguments)]
 #![recursion_limit = "512"]
 
+mod accumulator;
 mod banded;
 mod blocks;
 mod call;

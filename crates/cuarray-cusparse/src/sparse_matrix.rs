@@ -3,7 +3,7 @@
 use crate::call::{Call, numbers, values};
 use crate::numbers::{Number, Type, integers, widen};
 use crate::pattern::{Names, Pattern, Sparse};
-use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome};
+use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome, cusparseStatus_t};
 use cuarray_stream_work::{Argument, Block, Data, Integers, Region, Rows};
 use std::ffi::{CStr, c_int};
 
@@ -36,6 +36,9 @@ pub(crate) fn index_number(integers: Integers) -> c_int {
         Integers::I64 => 3,
     }
 }
+
+/// The most rows of a matrix without offsets of rows. The closure makes these, which take 2 GB, and no array of the program may be as large.
+const MOST_ROWS: usize = 1 << 28;
 
 /// The settings of a triangular matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -213,6 +216,9 @@ impl SparseMatrix {
     pub(crate) fn reads_positions(&self, call: &mut Call<'_>, operand: &Operand) -> Outcome<Positions> {
         if self.symmetry != [0; 2] {
             return Err(NOT_SUPPORTED);
+        }
+        if self.format != Format::Csr && self.rows > MOST_ROWS {
+            return Err(cusparseStatus_t::ALLOC_FAILED);
         }
         let [offsets_name, indices_name, _] = operand.names(self.format);
         let has_offsets = !matches!(self.format, Format::BlockedEll { .. });

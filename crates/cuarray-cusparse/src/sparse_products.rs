@@ -1,5 +1,6 @@
 //! Products of two sparse matrices, in phases: the number of entries is known on the host after the second one.
 
+use crate::accumulator::{Accumulator, Columns};
 use crate::call::{Call, Op, WORKSPACE};
 use crate::dense::pointer;
 use crate::handle::Handle;
@@ -51,33 +52,21 @@ pub(crate) fn destroy(descriptor: cusparseSpGEMMDescr_t) -> Outcome {
     PRODUCTS.remove(descriptor).map(drop)
 }
 
-/// The product of two matrices by rows, with the columns of each row in order. Entries that become 0 are kept.
+/// The product of two matrices by rows, and the number of products of entries.
 fn multiply<W: Number>(a: &Sparse<W>, b: &Sparse<W>) -> (Sparse<W>, usize) {
     let (of_a, of_b) = (&a.pattern, &b.pattern);
-    let columns = of_b.columns;
-    let (mut sums, mut last) = (vec![W::default(); columns], vec![usize::MAX; columns]);
-    let (mut offsets, mut indices, mut values, mut products) = (vec![0], Vec::new(), Vec::new(), 0);
-    for row in 0..of_a.rows {
-        let start = indices.len();
+    let columns = Columns::of(&[of_b]);
+    let ranks = columns.ranks(of_b);
+    let (mut sums, mut products) = (Accumulator::new(columns), 0);
+    for row in 0..of_a.lines() {
         for entry in of_a.line(row) {
             let range = of_b.line(of_a.indices[entry]);
             products += range.len();
-            for other in range {
-                let column = of_b.indices[other];
-                if last[column] != row {
-                    last[column] = row;
-                    sums[column] = W::default();
-                    indices.push(column);
-                }
-                sums[column] += a.values[entry] * b.values[other];
-            }
+            range.for_each(|other| sums.add(ranks[other], a.values[entry] * b.values[other]));
         }
-        indices[start..].sort_unstable();
-        values.extend(indices[start..].iter().map(|column| sums[*column]));
-        offsets.push(indices.len());
+        sums.end_row();
     }
-    let pattern = Pattern::computed((of_a.rows, columns), offsets, indices);
-    (Sparse { pattern, values }, products)
+    (sums.matrix((of_a.rows, of_b.columns)), products)
 }
 
 /// The operands of a product.

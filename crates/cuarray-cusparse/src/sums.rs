@@ -1,5 +1,6 @@
 //! Sums of two sparse matrices.
 
+use crate::accumulator::{Accumulator, Columns};
 use crate::call::{Call, Op, WORKSPACE, numbers, size};
 use crate::handle::Handle;
 use crate::matrix_descriptor::general;
@@ -15,30 +16,18 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The sum of two matrices by rows, with the columns of each row in order. Entries that become 0 are kept.
+/// The sum of two matrices by rows.
 fn add<W: Number>((alpha, a): (W, &Sparse<W>), (beta, b): (W, &Sparse<W>)) -> Sparse<W> {
-    let (rows, columns) = (a.pattern.rows, a.pattern.columns);
-    let (mut sums, mut last) = (vec![W::default(); columns], vec![usize::MAX; columns]);
-    let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    for row in 0..rows {
-        let start = indices.len();
-        for (factor, matrix) in [(alpha, a), (beta, b)] {
-            for entry in matrix.pattern.line(row) {
-                let column = matrix.pattern.indices[entry];
-                if last[column] != row {
-                    last[column] = row;
-                    sums[column] = W::default();
-                    indices.push(column);
-                }
-                sums[column] += factor * matrix.values[entry];
-            }
+    let columns = Columns::of(&[&a.pattern, &b.pattern]);
+    let ranks = [columns.ranks(&a.pattern), columns.ranks(&b.pattern)];
+    let mut sums = Accumulator::new(columns);
+    for row in 0..a.pattern.lines() {
+        for ((factor, matrix), ranks) in [(alpha, a), (beta, b)].into_iter().zip(&ranks) {
+            matrix.pattern.line(row).for_each(|entry| sums.add(ranks[entry], factor * matrix.values[entry]));
         }
-        indices[start..].sort_unstable();
-        values.extend(indices[start..].iter().map(|column| sums[*column]));
-        offsets.push(indices.len());
+        sums.end_row();
     }
-    let pattern = Pattern::computed((rows, columns), offsets, indices);
-    Sparse { pattern, values }
+    sums.matrix((a.pattern.rows, a.pattern.columns))
 }
 
 /// The pattern of a sum.
