@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,18 +21,8 @@ KINDS = pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, 
 
 
 @pytest.fixture
-def cp(cupy: Library, simulator: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    from cuda import pathfinder
-
-    load = pathfinder.load_nvidia_dynamic_lib
-
-    def load_stand_in(name: str) -> Any:
-        # With cuSOLVER, this loads NVIDIA's cuSPARSE and nvJitLink, which the stand-in does not need.
-        if name != "cusolver":
-            return load(name)
-        return SimpleNamespace(_handle_uint=ctypes.CDLL("libcusolver.so.12")._handle)
-
-    monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", load_stand_in)
+def cp(cupy: Library, simulator: str) -> Any:
+    # CuPy looks for cuSPARSE and nvJitLink before it uses cuSOLVER, and finds their stand-ins.
     import cupy as module
 
     return module

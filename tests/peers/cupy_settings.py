@@ -5,6 +5,7 @@ The released wheel has an empty file there. It is imported before any other part
 Four modules of the wheel contain their own static CUDA runtime. It does not start on the simulated driver, and these modules do
 not check its results, so they would return wrong numbers. Their functions that launch work raise an error instead."""
 
+import ctypes
 import importlib.machinery
 import os
 import sys
@@ -30,6 +31,9 @@ STATIC = {
     ),
 }
 """Functions that launch work through a static runtime, by module, and the advice of their error."""
+
+ALONE = {"cusolver": "libcusolver.so.12", "cusparse": "libcusparse.so.12"}
+"""Libraries whose stand-ins are loaded under these names before CuPy."""
 
 
 def refusal(module, function, advice):
@@ -68,6 +72,25 @@ sys.meta_path.insert(0, StaticModules)
 
 # By default cub is used for reductions.
 os.environ.setdefault("CUPY_ACCELERATORS", "")
+
+
+def load_nvidia_dynamic_lib(name, *, load=pathfinder.load_nvidia_dynamic_lib):
+    """Load a library of NVIDIA. Those of `ALONE` need no other one on the simulated driver, where NVIDIA's need nvJitLink."""
+    try:
+        return load(name)
+    except pathfinder.DynamicLibNotFoundError:
+        if name not in ALONE:
+            raise
+        try:
+            library = ctypes.CDLL(ALONE[name])
+        except OSError:
+            library = None
+        if library is None:
+            raise
+        return pathfinder.LoadedDL(ALONE[name], True, library._handle, "cuarray-sim")
+
+
+pathfinder.load_nvidia_dynamic_lib = load_nvidia_dynamic_lib
 
 # The rebuilt module needs libcudart.so.13. A library that is already loaded under this name is kept.
 pathfinder.load_nvidia_dynamic_lib("cudart")
