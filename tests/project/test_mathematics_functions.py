@@ -18,6 +18,7 @@ FILES = {
     "cublasLt": {12: "libcublasLt.so.12", 13: "libcublasLt.so.13"},
     "cufft": {12: "libcufft.so.11", 13: "libcufft.so.12"},
     "curand": {12: "libcurand.so.10", 13: "libcurand.so.10"},
+    "cusparse": {12: "libcusparse.so.12", 13: "libcusparse.so.12"},
 }
 """The file of each library for each major version of CUDA."""
 
@@ -25,8 +26,8 @@ HEAD = """# Functions of the mathematical libraries
 
 `python -m pytest tests/project/test_mathematics_functions.py` compares this page with the lists of entry points and with the names that NVIDIA's
 headers declare; `UPDATE=1` writes it. `tests/support/mathematics_headers.py` recorded the names, from the wheels of cuBLAS 12.9 and 13.10, cuFFT 11.4
-and 12.5 and cuRAND 10.3 and 10.4. Each library exports every function that its headers declare. `libcublasLt.so.12` also exports those of the
-header of CUDA 13.
+and 12.5, cuRAND 10.3 and 10.4, and cuSPARSE 12.5 and 12.9. Each library exports every function that its headers declare. `libcublasLt.so.12` also exports
+those of the header of CUDA 13, and `libcusparse.so.12` those of both.
 
 """
 
@@ -82,7 +83,18 @@ def curand(_: int) -> tuple[set[str], set[str]]:
     return works, refused
 
 
-LISTS = {"cublas": cublas, "cublasLt": cublas_lt, "cufft": cufft, "curand": curand}
+def cusparse(_: int) -> tuple[set[str], set[str]]:
+    text = (CRATES / "cuarray-cusparse/src/entry_points.rs").read_text(encoding="utf-8")
+    works = set(
+        re.findall(r"\b(cusparse\w+)(?: \}|;)", "".join(block(text, part) for part in ("generic", "handle", "plain")))
+    )
+    for file in ("exports.rs", "matrix_descriptor.rs"):
+        raw = (CRATES / "cuarray-cusparse/src" / file).read_text(encoding="utf-8")
+        works |= set(re.findall(r"^(?:extern \"C\" fn | {4})(cusparse\w+)[(:]", raw, flags=re.MULTILINE))
+    return works, names_of(block(text, "refused"), "cusparse")
+
+
+LISTS = {"cublas": cublas, "cublasLt": cublas_lt, "cufft": cufft, "curand": curand, "cusparse": cusparse}
 
 
 @pytest.mark.parametrize("major", [12, 13])
@@ -106,12 +118,13 @@ def listing(names: set[str]) -> str:
 def page() -> str:
     rows, refusals = "", ""
     for library, of in LISTS.items():
-        files: dict[str, None] = {}
+        files: dict[str, set[str]] = {}
         for major, file in FILES[library].items():
             declared, (works, refused) = recorded()[f"{library} {major}"], of(major)
-            if file not in files:
-                rows += f"| `{file}` | {len(declared)} | {len(works & declared)} | {len(refused & declared)} |\n"
-            files[file] = None
+            if files.get(file) != declared:
+                title = f"`{file}`, CUDA {major}" if file in files else f"`{file}`"
+                rows += f"| {title} | {len(declared)} | {len(works & declared)} | {len(refused & declared)} |\n"
+            files[file] = declared
         refused = set.union(*(of(major)[1] for major in (12, 13)))
         if refused:
             refusals += f"\n`{library}`:\n\n{listing(refused)}"

@@ -172,9 +172,10 @@ def test_other_functions_are_refused_and_told_once(sparse: Sparse, capfd: pytest
     assert "CUARRAY_SIM_CUSPARSE=0" in told
 
 
-# Each letter is an argument: an operation or another small number (i), a scalar (s), descriptors of a sparse matrix (A), of a dense matrix (B),
-# of a vector (x), of a sparse vector (v) and of a general matrix (m), device memory (d), a size (n), a place for a size (z), and the objects
-# of phases (S, M, G, L).
+# The arguments of functions, a letter each. Numbers:
+# i is a small one, n a size, s a scalar, d device memory, and z a place for a size.
+# Descriptors:
+# A is a sparse matrix, B a dense matrix, x a vector, v a sparse vector, m a general matrix. S, M, G and L are objects of phases.
 SIGNATURES = {
     "SpMV": "isAxsxiid",
     "SpMV_bufferSize": "isAxsxiiz",

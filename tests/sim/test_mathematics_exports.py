@@ -20,6 +20,8 @@ FILES = {
     "cufft 13": "libcufft.so.12",
     "curand 12": "libcurand.so.10",
     "curand 13": "libcurand.so.10",
+    "cusparse 12": "libcusparse.so.12",
+    "cusparse 13": "libcusparse.so.12",
 }
 """The file of each section of the recorded names."""
 

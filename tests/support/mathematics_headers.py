@@ -1,7 +1,7 @@
 """Record the names of the functions that the headers of NVIDIA's mathematical libraries declare.
 
-A person runs it after an update: ``pip download`` and ``unzip`` the wheels ``nvidia-cublas``, ``nvidia-cublas-cu12`` and those of cuFFT and
-cuRAND into one folder for each major version of CUDA, then ``python tests/support/mathematics_headers.py 12=FOLDER 13=FOLDER``. With a
+A person runs it after an update: ``pip download`` and ``unzip`` the wheels ``nvidia-cublas``, ``nvidia-cublas-cu12`` and those of cuFFT,
+cuRAND and cuSPARSE into one folder for each major version of CUDA, then ``python tests/support/mathematics_headers.py 12=FOLDER 13=FOLDER``. With a
 folder of CuPy's or PyTorch's wheel as ``user=NAME=FOLDER``, it also records the functions that the machine code there asks for.
 The file has names only.
 """
@@ -21,6 +21,7 @@ HEADERS = {
     "cublasLt": ("cublasLt.h",),
     "cufft": ("cufft.h", "cufftXt.h", "cufft_device.h"),
     "curand": ("curand.h",),
+    "cusparse": ("cusparse.h",),
 }
 """The headers of each library. Those of `libcufftw` and `libnvblas` are other libraries'."""
 
@@ -33,18 +34,18 @@ def declared(folder: Path, headers: tuple[str, ...]) -> set[str]:
             text = re.sub(
                 r"/\*.*?\*/|//[^\n]*", " ", path.read_text(encoding="utf-8", errors="replace"), flags=re.DOTALL
             )
-            names |= set(re.findall(r"\b(?:CUBLASWINAPI|CUFFTAPI|CURANDAPI)\s+((?:__)?cu\w+)\s*\(", text))
+            names |= set(re.findall(r"\b(?:CUBLASWINAPI|CUFFTAPI|CURANDAPI|CUSPARSEAPI)\s+((?:__)?cu\w+)\s*\(", text))
     return names
 
 
 def asked_for(folder: Path) -> set[str]:
-    """The functions of the four libraries that machine code in a folder leaves to the dynamic loader."""
+    """The functions of these libraries that machine code in a folder leaves to the dynamic loader."""
     names = set()
     for path in sorted(folder.rglob("*.so*")):
         if path.is_file() and not path.is_symlink():
             command = ["nm", "-D", "--undefined-only", "--without-symbol-versions", str(path)]
             text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-            names |= set(re.findall(r"\bU ((?:cublas|cufft|curand)\w+)$", text, flags=re.MULTILINE))
+            names |= set(re.findall(r"\bU ((?:cublas|cufft|curand|cusparse)\w+)$", text, flags=re.MULTILINE))
     return names
 
 
