@@ -272,6 +272,41 @@ def test_pivots_that_are_absent_or_zero_are_reported(sparse: Sparse, base: int) 
 @LETTERS
 @BASES
 @pytest.mark.parametrize("direction", [0, 1])
+def test_incomplete_factors_of_blocks_multiply_to_the_blocks_of_the_matrix(
+    sparse: Sparse, letter: str, base: int, direction: int
+) -> None:
+    dtype, n = TYPES[letter], 8
+    values = sparse.random((n, n), dtype, 0.2)
+    values = (values + values.conj().T).astype(dtype)
+    np.fill_diagonal(values, 40)
+    arrays = Arrays(values, "bsr", base=base)
+    kept = (values != 0).reshape(4, 2, 4, 2).any(axis=(1, 3)).repeat(2, axis=0).repeat(2, axis=1)
+    blocks = arrays.values.reshape(-1, 2, 2)
+    stored = np.ascontiguousarray(blocks.swapaxes(1, 2) if direction else blocks)
+    for name in ("bsrilu02", "bsric02"):
+        places = [sparse.put(each) for each in (stored, arrays.offsets, arrays.indices)]
+        info = sparse.made(f"Destroy{name.capitalize()}Info", f"Create{name.capitalize()}Info")
+        given = direction, 4, arrays.count, described(sparse, base), *places, 2, info
+        buffer = small_buffer(sparse, f"{letter}{name}_bufferSize", *given)
+        sparse.buffer(f"{letter}{name}_bufferSizeExt", *given)
+        assert sparse.call(f"{letter}{name}_analysis", *given, 0, buffer) == SUCCESS
+        assert sparse.call(f"{letter}{name}", *given, 0, buffer) == SUCCESS
+        position = ctypes.c_int(5)
+        assert sparse.call(f"X{name}_zeroPivot", info, ctypes.byref(position)) == SUCCESS
+        found = sparse.get(places[0], stored)
+        factors = np.zeros_like(values)
+        blocks_of = factors.reshape(4, 2, 4, 2).swapaxes(1, 2)
+        used = kept[::2, ::2]
+        blocks_of[used] = found.swapaxes(1, 2) if direction else found
+        lower = np.tril(factors, -1) + np.eye(n, dtype=dtype) if name == "bsrilu02" else np.tril(factors)
+        upper = np.triu(factors) if name == "bsrilu02" else lower.conj().T
+        where = kept if name == "bsrilu02" else np.tril(kept)
+        near((lower @ upper)[where], values[where])
+
+
+@LETTERS
+@BASES
+@pytest.mark.parametrize("direction", [0, 1])
 def test_products_of_blocks(sparse: Sparse, letter: str, base: int, direction: int) -> None:
     dtype = TYPES[letter]
     a = sparse.random((6, 8), dtype, 0.4)

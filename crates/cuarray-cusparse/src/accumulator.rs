@@ -57,8 +57,8 @@ impl<W: Number> Accumulator<W> {
         self.sums[rank] += value;
     }
 
-    /// Completes a row. Its entries get the order of their columns, and those that are 0 are kept.
-    pub(crate) fn end_row(&mut self) {
+    /// Completes a row. Its entries get the order of their columns, and those that are 0 are kept. Returns the number of all entries.
+    pub(crate) fn end_row(&mut self) -> usize {
         self.ranks.sort_unstable();
         for rank in self.ranks.drain(..) {
             self.is_used[rank] = false;
@@ -66,6 +66,7 @@ impl<W: Number> Accumulator<W> {
             self.values.push(self.sums[rank]);
         }
         self.offsets.push(self.indices.len());
+        self.indices.len()
     }
 
     /// The matrix of all rows.

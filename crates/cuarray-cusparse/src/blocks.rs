@@ -15,10 +15,10 @@ use cuarray_stream_work::{Indexed, Integers, Region, Rows};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
-const A: Operand = Operand::named([c"bsrSortedRowPtrA", c"bsrSortedColIndA", c"bsrSortedValA"]);
+pub(crate) const A: Operand = Operand::named([c"bsrSortedRowPtrA", c"bsrSortedColIndA", c"bsrSortedValA"]);
 
 /// A matrix of square blocks.
-fn blocks<T: Scalar>(
+pub(crate) fn blocks<T: Scalar>(
     direction: cusparseDirection_t,
     (rows, columns, nnz): (c_int, c_int, c_int),
     descriptor: cusparseMatDescr_t,

@@ -105,6 +105,38 @@ macro_rules! entry_points {
                     Complex32: cusparseCcsrilu02;
                     Complex64: cusparseZcsrilu02;
                 }
+                incomplete::boost(info: info_t, enable_boost: c_int, tol: *mut f64, boost_val: *mut T) {
+                    f32: cusparseSbsrilu02_numericBoost;
+                    Complex32: cusparseCbsrilu02_numericBoost;
+                    Complex64: cusparseZbsrilu02_numericBoost;
+                }
+                incomplete::boost(info: info_t, enable_boost: c_int, tol: *mut T, boost_val: *mut T) {
+                    f64: cusparseDbsrilu02_numericBoost;
+                }
+                block_factors::needed(dir_a: cusparseDirection_t, mb: c_int, nnzb: c_int, descr_a: cusparseMatDescr_t, bsr_sorted_val: *mut T, bsr_sorted_row_ptr: *const c_int, bsr_sorted_col_ind: *const c_int, block_dim: c_int, info: info_t, p_buffer_size_in_bytes: *mut c_int) {
+                    f32: cusparseSbsrilu02_bufferSize;
+                    f64: cusparseDbsrilu02_bufferSize;
+                    Complex32: cusparseCbsrilu02_bufferSize;
+                    Complex64: cusparseZbsrilu02_bufferSize;
+                }
+                block_factors::needed_ext(dir_a: cusparseDirection_t, mb: c_int, nnzb: c_int, descr_a: cusparseMatDescr_t, bsr_sorted_val: *mut T, bsr_sorted_row_ptr: *const c_int, bsr_sorted_col_ind: *const c_int, block_size: c_int, info: info_t, p_buffer_size: *mut usize) {
+                    f32: cusparseSbsrilu02_bufferSizeExt;
+                    f64: cusparseDbsrilu02_bufferSizeExt;
+                    Complex32: cusparseCbsrilu02_bufferSizeExt;
+                    Complex64: cusparseZbsrilu02_bufferSizeExt;
+                }
+                block_factors::analysis(dir_a: cusparseDirection_t, mb: c_int, nnzb: c_int, descr_a: cusparseMatDescr_t, bsr_sorted_val: *mut T, bsr_sorted_row_ptr: *const c_int, bsr_sorted_col_ind: *const c_int, block_dim: c_int, info: info_t, policy: cusparseSolvePolicy_t, p_buffer: *mut c_void) {
+                    f32: cusparseSbsrilu02_analysis;
+                    f64: cusparseDbsrilu02_analysis;
+                    Complex32: cusparseCbsrilu02_analysis;
+                    Complex64: cusparseZbsrilu02_analysis;
+                }
+                block_factors::bsrilu02(dir_a: cusparseDirection_t, mb: c_int, nnzb: c_int, descr_a: cusparseMatDescr_t, bsr_sorted_val: *mut T, bsr_sorted_row_ptr: *const c_int, bsr_sorted_col_ind: *const c_int, block_dim: c_int, info: info_t, policy: cusparseSolvePolicy_t, p_buffer: *mut c_void) {
+                    f32: cusparseSbsrilu02;
+                    f64: cusparseDbsrilu02;
+                    Complex32: cusparseCbsrilu02;
+                    Complex64: cusparseZbsrilu02;
+                }
                 incomplete::needed(m: c_int, nnz: c_int, descr_a: cusparseMatDescr_t, csr_sorted_val_a: *mut T, csr_sorted_row_ptr_a: *const c_int, csr_sorted_col_ind_a: *const c_int, info: info_t, p_buffer_size_in_bytes: *mut c_int) {
                     f32: cusparseScsric02_bufferSize;
                     f64: cusparseDcsric02_bufferSize;
@@ -128,6 +160,30 @@ macro_rules! entry_points {
                     f64: cusparseDcsric02;
                     Complex32: cusparseCcsric02;
                     Complex64: cusparseZcsric02;
+                }
+                block_factors::needed(dir_a: cusparseDirection_t, mb: c_int, nnzb: c_int, descr_a: cusparseMatDescr_t, bsr_sorted_val: *mut T, bsr_sorted_row_ptr: *const c_int, bsr_sorted_col_ind: *const c_int, block_dim: c_int, info: info_t, p_buffer_size_in_bytes: *mut c_int) {
+                    f32: cusparseSbsric02_bufferSize;
+                    f64: cusparseDbsric02_bufferSize;
+                    Complex32: cusparseCbsric02_bufferSize;
+                    Complex64: cusparseZbsric02_bufferSize;
+                }
+                block_factors::needed_ext(dir_a: cusparseDirection_t, mb: c_int, nnzb: c_int, descr_a: cusparseMatDescr_t, bsr_sorted_val: *mut T, bsr_sorted_row_ptr: *const c_int, bsr_sorted_col_ind: *const c_int, block_size: c_int, info: info_t, p_buffer_size: *mut usize) {
+                    f32: cusparseSbsric02_bufferSizeExt;
+                    f64: cusparseDbsric02_bufferSizeExt;
+                    Complex32: cusparseCbsric02_bufferSizeExt;
+                    Complex64: cusparseZbsric02_bufferSizeExt;
+                }
+                block_factors::analysis(dir_a: cusparseDirection_t, mb: c_int, nnzb: c_int, descr_a: cusparseMatDescr_t, bsr_sorted_val: *const T, bsr_sorted_row_ptr: *const c_int, bsr_sorted_col_ind: *const c_int, block_dim: c_int, info: info_t, policy: cusparseSolvePolicy_t, p_input_buffer: *mut c_void) {
+                    f32: cusparseSbsric02_analysis;
+                    f64: cusparseDbsric02_analysis;
+                    Complex32: cusparseCbsric02_analysis;
+                    Complex64: cusparseZbsric02_analysis;
+                }
+                block_factors::bsric02(dir_a: cusparseDirection_t, mb: c_int, nnzb: c_int, descr_a: cusparseMatDescr_t, bsr_sorted_val: *mut T, bsr_sorted_row_ptr: *const c_int, bsr_sorted_col_ind: *const c_int, block_dim: c_int, info: info_t, policy: cusparseSolvePolicy_t, p_buffer: *mut c_void) {
+                    f32: cusparseSbsric02;
+                    f64: cusparseDbsric02;
+                    Complex32: cusparseCbsric02;
+                    Complex64: cusparseZbsric02;
                 }
                 banded::gtsv2_size(m: c_int, n: c_int, dl: *const T, d: *const T, du: *const T, b: *const T, ldb: c_int, buffer_size_in_bytes: *mut usize) {
                     f32: cusparseSgtsv2_bufferSizeExt;
@@ -229,7 +285,9 @@ macro_rules! entry_points {
                 incomplete::zero_pivot(info: info_t, position: *mut c_int) { cusparseXbsrsv2_zeroPivot }
                 incomplete::zero_pivot(info: info_t, position: *mut c_int) { cusparseXbsrsm2_zeroPivot }
                 incomplete::zero_pivot(info: info_t, position: *mut c_int) { cusparseXcsrilu02_zeroPivot }
+                incomplete::zero_pivot(info: info_t, position: *mut c_int) { cusparseXbsrilu02_zeroPivot }
                 incomplete::zero_pivot(info: info_t, position: *mut c_int) { cusparseXcsric02_zeroPivot }
+                incomplete::zero_pivot(info: info_t, position: *mut c_int) { cusparseXbsric02_zeroPivot }
                 sums::csrgeam2_nnz(m: c_int, n: c_int, descr_a: cusparseMatDescr_t, nnz_a: c_int, csr_sorted_row_ptr_a: *const c_int, csr_sorted_col_ind_a: *const c_int, descr_b: cusparseMatDescr_t, nnz_b: c_int, csr_sorted_row_ptr_b: *const c_int, csr_sorted_col_ind_b: *const c_int, descr_c: cusparseMatDescr_t, csr_sorted_row_ptr_c: *mut c_int, nnz_total_dev_host_ptr: *mut c_int, workspace: *mut c_void) { cusparseXcsrgeam2Nnz }
                 sorting::coo2csr(coo_row_ind: *const c_int, nnz: c_int, m: c_int, csr_sorted_row_ptr: *mut c_int, idx_base: cusparseIndexBase_t) { cusparseXcoo2csr }
                 sorting::csr2coo(csr_sorted_row_ptr: *const c_int, nnz: c_int, m: c_int, coo_row_ind: *mut c_int, idx_base: cusparseIndexBase_t) { cusparseXcsr2coo }
@@ -301,8 +359,12 @@ macro_rules! entry_points {
                 matrix_descriptor::set_base(descr_a: cusparseMatDescr_t, base: cusparseIndexBase_t) { cusparseSetMatIndexBase }
                 incomplete::create(info: *mut info_t) { cusparseCreateCsric02Info }
                 incomplete::destroy(info: info_t) { cusparseDestroyCsric02Info }
+                incomplete::create(info: *mut info_t) { cusparseCreateBsric02Info }
+                incomplete::destroy(info: info_t) { cusparseDestroyBsric02Info }
                 incomplete::create(info: *mut info_t) { cusparseCreateCsrilu02Info }
                 incomplete::destroy(info: info_t) { cusparseDestroyCsrilu02Info }
+                incomplete::create(info: *mut info_t) { cusparseCreateBsrilu02Info }
+                incomplete::destroy(info: info_t) { cusparseDestroyBsrilu02Info }
                 incomplete::create(info: *mut info_t) { cusparseCreateBsrsv2Info }
                 incomplete::destroy(info: info_t) { cusparseDestroyBsrsv2Info }
                 incomplete::create(info: *mut info_t) { cusparseCreateBsrsm2Info }
@@ -381,33 +443,26 @@ macro_rules! entry_points {
                 sums::destroy(descr: cusparseSpGEAMDescr_t) { cusparseSpGEAM_destroyDescr }
             }
             refused {
-                cusparseCbsr2csr cusparseCbsric02 cusparseCbsric02_analysis cusparseCbsric02_bufferSize cusparseCbsric02_bufferSizeExt
-                cusparseCbsrilu02 cusparseCbsrilu02_analysis cusparseCbsrilu02_bufferSize cusparseCbsrilu02_bufferSizeExt
-                cusparseCbsrilu02_numericBoost cusparseCbsrsm2_bufferSizeExt cusparseCbsrsv2_bufferSizeExt cusparseCbsrxmv cusparseCcsr2bsr
+                cusparseCbsr2csr cusparseCbsrsm2_bufferSizeExt cusparseCbsrsv2_bufferSizeExt cusparseCbsrxmv cusparseCcsr2bsr
                 cusparseCcsr2csru cusparseCcsr2gebsr cusparseCcsr2gebsr_bufferSize cusparseCcsr2gebsr_bufferSizeExt cusparseCcsrcolor
                 cusparseCcsru2csr cusparseCcsru2csr_bufferSizeExt cusparseCgebsr2csr cusparseCgebsr2gebsc cusparseCgebsr2gebsc_bufferSize
                 cusparseCgebsr2gebsc_bufferSizeExt cusparseCgebsr2gebsr cusparseCgebsr2gebsr_bufferSize cusparseCgebsr2gebsr_bufferSizeExt
-                cusparseCreateBsric02Info cusparseCreateBsrilu02Info cusparseCreateColorInfo cusparseCreateCsru2csrInfo
-                cusparseCreatePruneInfo cusparseDbsr2csr cusparseDbsric02 cusparseDbsric02_analysis cusparseDbsric02_bufferSize
-                cusparseDbsric02_bufferSizeExt cusparseDbsrilu02 cusparseDbsrilu02_analysis cusparseDbsrilu02_bufferSize
-                cusparseDbsrilu02_bufferSizeExt cusparseDbsrilu02_numericBoost cusparseDbsrsm2_bufferSizeExt cusparseDbsrsv2_bufferSizeExt
-                cusparseDbsrxmv cusparseDcsr2bsr cusparseDcsr2csru cusparseDcsr2gebsr cusparseDcsr2gebsr_bufferSize
-                cusparseDcsr2gebsr_bufferSizeExt cusparseDcsrcolor cusparseDcsru2csr cusparseDcsru2csr_bufferSizeExt
-                cusparseDestroyBsric02Info cusparseDestroyBsrilu02Info cusparseDestroyColorInfo cusparseDestroyCsru2csrInfo
-                cusparseDestroyPruneInfo cusparseDgebsr2csr cusparseDgebsr2gebsc cusparseDgebsr2gebsc_bufferSize
-                cusparseDgebsr2gebsc_bufferSizeExt cusparseDgebsr2gebsr cusparseDgebsr2gebsr_bufferSize cusparseDgebsr2gebsr_bufferSizeExt
-                cusparseDpruneCsr2csr cusparseDpruneCsr2csrByPercentage cusparseDpruneCsr2csrByPercentage_bufferSizeExt
-                cusparseDpruneCsr2csrNnz cusparseDpruneCsr2csrNnzByPercentage cusparseDpruneCsr2csr_bufferSizeExt cusparseDpruneDense2csr
+                cusparseCreateColorInfo cusparseCreateCsru2csrInfo cusparseCreatePruneInfo cusparseDbsr2csr cusparseDbsrsm2_bufferSizeExt
+                cusparseDbsrsv2_bufferSizeExt cusparseDbsrxmv cusparseDcsr2bsr cusparseDcsr2csru cusparseDcsr2gebsr
+                cusparseDcsr2gebsr_bufferSize cusparseDcsr2gebsr_bufferSizeExt cusparseDcsrcolor cusparseDcsru2csr
+                cusparseDcsru2csr_bufferSizeExt cusparseDestroyColorInfo cusparseDestroyCsru2csrInfo cusparseDestroyPruneInfo
+                cusparseDgebsr2csr cusparseDgebsr2gebsc cusparseDgebsr2gebsc_bufferSize cusparseDgebsr2gebsc_bufferSizeExt
+                cusparseDgebsr2gebsr cusparseDgebsr2gebsr_bufferSize cusparseDgebsr2gebsr_bufferSizeExt cusparseDpruneCsr2csr
+                cusparseDpruneCsr2csrByPercentage cusparseDpruneCsr2csrByPercentage_bufferSizeExt cusparseDpruneCsr2csrNnz
+                cusparseDpruneCsr2csrNnzByPercentage cusparseDpruneCsr2csr_bufferSizeExt cusparseDpruneDense2csr
                 cusparseDpruneDense2csrByPercentage cusparseDpruneDense2csrByPercentage_bufferSizeExt cusparseDpruneDense2csrNnz
                 cusparseDpruneDense2csrNnzByPercentage cusparseDpruneDense2csr_bufferSizeExt cusparseHpruneCsr2csr
                 cusparseHpruneCsr2csrByPercentage cusparseHpruneCsr2csrByPercentage_bufferSizeExt cusparseHpruneCsr2csrNnz
                 cusparseHpruneCsr2csrNnzByPercentage cusparseHpruneCsr2csr_bufferSizeExt cusparseHpruneDense2csr
                 cusparseHpruneDense2csrByPercentage cusparseHpruneDense2csrByPercentage_bufferSizeExt cusparseHpruneDense2csrNnz
-                cusparseHpruneDense2csrNnzByPercentage cusparseHpruneDense2csr_bufferSizeExt cusparseSbsr2csr cusparseSbsric02
-                cusparseSbsric02_analysis cusparseSbsric02_bufferSize cusparseSbsric02_bufferSizeExt cusparseSbsrilu02
-                cusparseSbsrilu02_analysis cusparseSbsrilu02_bufferSize cusparseSbsrilu02_bufferSizeExt cusparseSbsrilu02_numericBoost
-                cusparseSbsrsm2_bufferSizeExt cusparseSbsrsv2_bufferSizeExt cusparseSbsrxmv cusparseScsr2bsr cusparseScsr2csru
-                cusparseScsr2gebsr cusparseScsr2gebsr_bufferSize cusparseScsr2gebsr_bufferSizeExt cusparseScsrcolor cusparseScsru2csr
+                cusparseHpruneDense2csrNnzByPercentage cusparseHpruneDense2csr_bufferSizeExt cusparseSbsr2csr cusparseSbsrsm2_bufferSizeExt
+                cusparseSbsrsv2_bufferSizeExt cusparseSbsrxmv cusparseScsr2bsr cusparseScsr2csru cusparseScsr2gebsr
+                cusparseScsr2gebsr_bufferSize cusparseScsr2gebsr_bufferSizeExt cusparseScsrcolor cusparseScsru2csr
                 cusparseScsru2csr_bufferSizeExt cusparseSgebsr2csr cusparseSgebsr2gebsc cusparseSgebsr2gebsc_bufferSize
                 cusparseSgebsr2gebsc_bufferSizeExt cusparseSgebsr2gebsr cusparseSgebsr2gebsr_bufferSize cusparseSgebsr2gebsr_bufferSizeExt
                 cusparseSpMMOp cusparseSpMMOp_createPlan cusparseSpMMOp_destroyPlan cusparseSpMVDescrGetParam cusparseSpMVDescrSetParam
@@ -419,14 +474,12 @@ macro_rules! entry_points {
                 cusparseSpruneCsr2csr cusparseSpruneCsr2csrByPercentage cusparseSpruneCsr2csrByPercentage_bufferSizeExt
                 cusparseSpruneCsr2csrNnz cusparseSpruneCsr2csrNnzByPercentage cusparseSpruneCsr2csr_bufferSizeExt cusparseSpruneDense2csr
                 cusparseSpruneDense2csrByPercentage cusparseSpruneDense2csrByPercentage_bufferSizeExt cusparseSpruneDense2csrNnz
-                cusparseSpruneDense2csrNnzByPercentage cusparseSpruneDense2csr_bufferSizeExt cusparseXbsric02_zeroPivot
-                cusparseXbsrilu02_zeroPivot cusparseXcsr2bsrNnz cusparseXcsr2gebsrNnz cusparseXgebsr2csr cusparseXgebsr2gebsrNnz
-                cusparseZbsr2csr cusparseZbsric02 cusparseZbsric02_analysis cusparseZbsric02_bufferSize cusparseZbsric02_bufferSizeExt
-                cusparseZbsrilu02 cusparseZbsrilu02_analysis cusparseZbsrilu02_bufferSize cusparseZbsrilu02_bufferSizeExt
-                cusparseZbsrilu02_numericBoost cusparseZbsrsm2_bufferSizeExt cusparseZbsrsv2_bufferSizeExt cusparseZbsrxmv cusparseZcsr2bsr
-                cusparseZcsr2csru cusparseZcsr2gebsr cusparseZcsr2gebsr_bufferSize cusparseZcsr2gebsr_bufferSizeExt cusparseZcsrcolor
-                cusparseZcsru2csr cusparseZcsru2csr_bufferSizeExt cusparseZgebsr2csr cusparseZgebsr2gebsc cusparseZgebsr2gebsc_bufferSize
-                cusparseZgebsr2gebsc_bufferSizeExt cusparseZgebsr2gebsr cusparseZgebsr2gebsr_bufferSize cusparseZgebsr2gebsr_bufferSizeExt
+                cusparseSpruneDense2csrNnzByPercentage cusparseSpruneDense2csr_bufferSizeExt cusparseXcsr2bsrNnz cusparseXcsr2gebsrNnz
+                cusparseXgebsr2csr cusparseXgebsr2gebsrNnz cusparseZbsr2csr cusparseZbsrsm2_bufferSizeExt cusparseZbsrsv2_bufferSizeExt
+                cusparseZbsrxmv cusparseZcsr2bsr cusparseZcsr2csru cusparseZcsr2gebsr cusparseZcsr2gebsr_bufferSize
+                cusparseZcsr2gebsr_bufferSizeExt cusparseZcsrcolor cusparseZcsru2csr cusparseZcsru2csr_bufferSizeExt cusparseZgebsr2csr
+                cusparseZgebsr2gebsc cusparseZgebsr2gebsc_bufferSize cusparseZgebsr2gebsc_bufferSizeExt cusparseZgebsr2gebsr
+                cusparseZgebsr2gebsr_bufferSize cusparseZgebsr2gebsr_bufferSizeExt
             }
         }
     };

@@ -3,7 +3,7 @@
 use crate::call::{Call, WORKSPACE, size};
 use crate::handle::Handle;
 use crate::matrix_descriptor::general;
-use crate::numbers::{Number, Scalar, update};
+use crate::numbers::{Number, Scalar, update, with_numbers};
 use crate::objects::Objects;
 use crate::pattern::Pattern;
 use crate::sparse_matrix::{Operand, SparseMatrix};
@@ -172,53 +172,80 @@ pub(crate) fn analysis<T: Scalar>(
     buffer: *mut c_void,
 ) -> Outcome {
     let a = matrix::<T>(m, nnz, descriptor, [row.cast(), col.cast(), val.cast()])?;
+    analyze(handle, &a, (&A, 1), info, buffer)
+}
+
+/// Enqueues the search for the first absent pivot. Its number is that of its row of blocks with `block` rows.
+pub(crate) fn analyze(
+    handle: &Handle,
+    a: &SparseMatrix,
+    (names, block): (&Operand, usize),
+    info: info_t,
+    buffer: *mut c_void,
+) -> Outcome {
+    let base = a.base;
     let mut call = Call::of(handle);
     call.workspace(buffer, WORKSPACE)?;
-    let positions = a.reads_positions(&mut call, &A)?;
+    let positions = a.reads_positions(&mut call, names)?;
     let info = analyzing(info)?;
     call.computes(move |data| {
         let pattern = positions.get(data).pop().unwrap_or_default();
         if let Some(row) = diagonal(&pattern).iter().position(Option::is_none) {
-            info.pivot.store((row + a.base) as c_int, Ordering::Release);
+            info.pivot.store((row / block + base) as c_int, Ordering::Release);
         }
     })
 }
 
 /// Computes factors in place.
-type Factors<W> = fn(&Pattern, &mut [W], Option<Boost>) -> Option<usize>;
+type Algorithm<W> = fn(&Pattern, &mut [W], Option<Boost>) -> Option<usize>;
 
-fn factor<T: Scalar>(
+/// A kind of factors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Factors {
+    Lu,
+    Cholesky,
+}
+
+impl Factors {
+    fn algorithm<W: Number>(self) -> Algorithm<W> {
+        match self {
+            Factors::Lu => lu,
+            Factors::Cholesky => cholesky,
+        }
+    }
+}
+
+/// Enqueues the computation of factors in place. The number of a pivot is that of its row of blocks with `block` rows.
+pub(crate) fn factor<T: Scalar>(
     handle: &Handle,
     a: &SparseMatrix,
+    (names, block): (&Operand, usize),
     info: info_t,
     buffer: *mut c_void,
-    (of_real, of_complex): (Factors<f64>, Factors<Complex64>),
+    factors: Factors,
 ) -> Outcome {
-    let (a, info) = (*a, analyzed(info)?);
+    let (base, info) = (a.base, analyzed(info)?);
     let mut call = Call::of(handle);
     call.workspace(buffer, WORKSPACE)?;
-    let positions = a.reads_positions(&mut call, &A)?;
-    let (name, region) = a.values(&A);
+    let positions = a.reads_positions(&mut call, names)?;
+    let (name, region) = a.values(names);
     let values = call.updates(name, region)?;
-    let tell = move |found: Option<usize>| {
-        let row = found.map_or(-1, |row| (row + a.base) as c_int);
-        // The first one stays: of the analysis, if a pivot is absent.
-        let _ = info.pivot.compare_exchange(-1, row, Ordering::AcqRel, Ordering::Acquire);
-    };
     let boost = info.boost;
-    call.computes(move |data| {
+    with_numbers!(T::TYPE.is_complex(), W => call.computes(move |data| {
         let pattern = positions.get(data).pop().unwrap_or_default();
-        // Entries outside of the matrix have no places in order.
-        let is_whole = (0..pattern.count()).all(|entry| pattern.place(entry) == entry);
-        if !is_whole {
-            return;
-        }
-        if T::TYPE.is_complex() {
-            update(data, values, T::TYPE, |values| tell(of_complex(&pattern, values, boost)));
-        } else {
-            update(data, values, T::TYPE, |values| tell(of_real(&pattern, values, boost)));
-        }
-    })
+        update::<W>(data, values, T::TYPE, |memory| {
+            // A place beyond the values is one of an offset that was reported.
+            let place = |entry: usize| pattern.place(entry).min(memory.len().saturating_sub(1));
+            let places: Vec<usize> = (0..pattern.count()).map(place).collect();
+            let mut values: Vec<W> = places.iter().map(|place| memory[*place]).collect();
+            if let Some(row) = factors.algorithm()(&pattern, &mut values, boost) {
+                // The first one stays: of the analysis, if a pivot is absent.
+                let row = (row / block + base) as c_int;
+                let _ = info.pivot.compare_exchange(-1, row, Ordering::AcqRel, Ordering::Acquire);
+            }
+            places.iter().zip(&values).for_each(|(place, value)| memory[*place] = *value);
+        });
+    }))
 }
 
 /// LU factors: `L` has a unit diagonal. Returns the first row with a pivot of 0.
@@ -308,7 +335,7 @@ pub(crate) fn csrilu02<T: Scalar>(
     buffer: *mut c_void,
 ) -> Outcome {
     let a = matrix::<T>(m, nnz, descriptor, [row.cast(), col.cast(), val.cast_const().cast()])?;
-    factor::<T>(handle, &a, info, buffer, (lu, lu))
+    factor::<T>(handle, &a, (&A, 1), info, buffer, Factors::Lu)
 }
 
 /// `cusparse<t>csric02`.
@@ -325,5 +352,5 @@ pub(crate) fn csric02<T: Scalar>(
     buffer: *mut c_void,
 ) -> Outcome {
     let a = matrix::<T>(m, nnz, descriptor, [row.cast(), col.cast(), val.cast_const().cast()])?;
-    factor::<T>(handle, &a, info, buffer, (cholesky, cholesky))
+    factor::<T>(handle, &a, (&A, 1), info, buffer, Factors::Cholesky)
 }

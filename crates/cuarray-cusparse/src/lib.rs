@@ -11,6 +11,7 @@
 
 mod accumulator;
 mod banded;
+mod block_factors;
 mod blocks;
 mod call;
 mod compression;

@@ -16,11 +16,16 @@ use num_complex::Complex;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// The most entries of a product: they take 2 to 4 GB on the host until they are copied.
+const MOST_ENTRIES: usize = 1 << 27;
+
 /// The result of a computation on the host: the entries of the product, and the number of products of entries.
 #[derive(Debug, Default)]
 struct Computed {
     product: Sparse<Complex<f64>>,
     products: usize,
+    /// Whether the product has too many entries.
+    is_too_large: bool,
 }
 
 /// The target of `cusparseSpGEMMDescr_t`.
@@ -32,6 +37,15 @@ struct Product {
 }
 
 impl Product {
+    /// The number of entries, after a phase that has computed them.
+    fn count(&self) -> Outcome<usize> {
+        let computed = self.computed();
+        if computed.is_too_large {
+            return Err(cusparseStatus_t::INSUFFICIENT_RESOURCES);
+        }
+        Ok(computed.product.pattern.count())
+    }
+
     fn computed(&self) -> MutexGuard<'_, Computed> {
         self.computed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -52,8 +66,8 @@ pub(crate) fn destroy(descriptor: cusparseSpGEMMDescr_t) -> Outcome {
     PRODUCTS.remove(descriptor).map(drop)
 }
 
-/// The product of two matrices by rows, and the number of products of entries.
-fn multiply<W: Number>(a: &Sparse<W>, b: &Sparse<W>) -> (Sparse<W>, usize) {
+/// The product of two matrices by rows, and the number of products of entries. None if there are too many entries.
+fn multiply<W: Number>(a: &Sparse<W>, b: &Sparse<W>) -> Option<(Sparse<W>, usize)> {
     let (of_a, of_b) = (&a.pattern, &b.pattern);
     let columns = Columns::of(&[of_b]);
     let ranks = columns.ranks(of_b);
@@ -64,9 +78,11 @@ fn multiply<W: Number>(a: &Sparse<W>, b: &Sparse<W>) -> (Sparse<W>, usize) {
             products += range.len();
             range.for_each(|other| sums.add(ranks[other], a.values[entry] * b.values[other]));
         }
-        sums.end_row();
+        if sums.end_row() > MOST_ENTRIES {
+            return None;
+        }
     }
-    (sums.matrix((of_a.rows, of_b.columns)), products)
+    Some((sums.matrix((of_a.rows, of_b.columns)), products))
 }
 
 /// The operands of a product.
@@ -216,20 +232,22 @@ pub(crate) fn compute(
     let result = product.clone();
     with_numbers!(compute.is_complex(), W => call.computes_and_waits(move |data| {
         let alpha: W = alpha.get(data);
-        let (found, products) = multiply::<W>(&a.one(data), &b.one(data));
+        let Some((found, products)) = multiply::<W>(&a.one(data), &b.one(data)) else {
+            *result.computed() = Computed { is_too_large: true, ..Computed::default() };
+            return;
+        };
         let complex = |value: &W| {
             let (re, im) = (alpha * *value).parts();
             Complex::new(re, im)
         };
         let values = found.values.iter().map(complex).collect();
-        *result.computed() = Computed { product: Sparse { pattern: found.pattern, values }, products };
+        *result.computed() = Computed { product: Sparse { pattern: found.pattern, values }, products, is_too_large: false };
     }))?;
     PRODUCTS.change(descriptor, |product| {
         product.buffer = buffer.addr() as u64;
         Ok(())
     })?;
-    let count = product.computed().product.pattern.count();
-    set_count(c, count)
+    set_count(c, product.count()?)
 }
 
 /// `cusparseSpGEMM_copy`: writes the product, plus the former values with a factor.
@@ -248,7 +266,7 @@ pub(crate) fn copy(
 ) -> Outcome {
     let (factors, product) = (Factors::of([op_a, op_b], a, b, c)?, PRODUCTS.get(descriptor)?);
     let (compute, c) = (factors.compute(compute)?, factors.c);
-    let counted = product.computed().product.pattern.count();
+    let counted = product.count()?;
     if product.buffer == 0 || c.count != counted {
         return Err(INVALID_VALUE);
     }
@@ -321,15 +339,16 @@ pub(crate) fn reuse_nnz(
             let values = vec![Complex::new(1.0, 0.0); pattern.count()];
             Sparse { pattern, values }
         };
-        let (found, products) = multiply(&ones(of_a.get(data)), &ones(of_b.get(data)));
-        *result.computed() = Computed { product: found, products };
+        let found = multiply(&ones(of_a.get(data)), &ones(of_b.get(data)));
+        let is_too_large = found.is_none();
+        let (product, products) = found.unwrap_or_default();
+        *result.computed() = Computed { product, products, is_too_large };
     })?;
     PRODUCTS.change(descriptor, |product| {
         product.buffer = buffer3.addr() as u64;
         Ok(())
     })?;
-    let count = product.computed().product.pattern.count();
-    set_count(c, count)
+    set_count(c, product.count()?)
 }
 
 /// `cusparseSpGEMMreuse_copy`: writes the offsets and columns of the product.
@@ -350,7 +369,7 @@ pub(crate) fn reuse_copy(
         return Ok(());
     }
     let c = factors.c;
-    let counted = product.computed().product.pattern.count();
+    let counted = product.count()?;
     if product.buffer == 0 || c.count != counted {
         return Err(INVALID_VALUE);
     }
@@ -395,7 +414,7 @@ pub(crate) fn reuse_compute(
     let to = call.scaled(name, region, beta)?;
     with_numbers!(compute.is_complex(), W => call.computes(move |data| {
         let (alpha, beta): (W, W) = (alpha.get(data), beta.get(data));
-        let (mut found, _) = multiply::<W>(&a.one(data), &b.one(data));
+        let (mut found, _) = multiply::<W>(&a.one(data), &b.one(data)).unwrap_or_default();
         found.values.iter_mut().for_each(|value| *value *= alpha);
         // Other patterns than those of the analysis give another number of entries.
         found.values.resize(c.count, W::default());
