@@ -27,6 +27,7 @@ mod objects;
 mod pattern;
 mod products;
 mod sorting;
+mod sparse_creation;
 mod sparse_descriptor;
 mod sparse_matrix;
 mod sparse_products;

@@ -19,6 +19,9 @@
 //! # }
 //! ```
 //!
+//! The bytes of an argument are a [`Region`]: rows at known addresses, or bytes that values in device memory name. These are [`Pointers`],
+//! [`Indexed`] rows, and [`Counted`] elements. A kernel reads the values in stream order and copies exactly these bytes.
+//!
 //! [`LibraryCall`] gives the calls of the driver the name of the library's function, if the driver is the simulated one. Findings then name
 //! it and its arguments at the line of the program. On other drivers it has no effect.
 
