@@ -45,7 +45,11 @@ CORE = (
 
 MATHEMATICS = (
     "fft_tests.test_fft",
+    "linalg_tests.test_decomposition",
+    "linalg_tests.test_eigenvalue",
+    "linalg_tests.test_norms",
     "linalg_tests.test_product",
+    "linalg_tests.test_solve",
     "random_tests.test_random",
     "random_tests.test_sample",
 )
@@ -58,8 +62,8 @@ devices. CuPy is the released wheel with one module rebuilt ([CuPy without a GPU
 own process. The run fails if an outcome differs from this page.
 
 The run has the modules for streams, memory, graphs, textures, compilation and kernels (`cuda_tests`), and for exchanges and kernels of arrays
-(`core_tests`). The other modules of `core_tests` take more time. Modules for products, transforms and random numbers use the
-[stand-ins for mathematics](../reference/mathematics.md). Modules for cuSOLVER, cuSPARSE, cuTENSOR and NCCL need these libraries.
+(`core_tests`). The other modules of `core_tests` take more time. Modules for linear algebra, transforms and random numbers use the
+[stand-ins for mathematics](../reference/mathematics.md). Modules for sparse matrices need SciPy, and those for cuTENSOR and NCCL these libraries.
 An `nvcc` that compiles nothing takes the place of nvcc.
 
 Versions: {versions}.
