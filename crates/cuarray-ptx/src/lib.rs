@@ -28,8 +28,8 @@ pub use machine::address_windows::{SHARED_WINDOW, in_window};
 pub use machine::cluster::RANK_SHIFT;
 pub use machine::program::{Function, Location, Parameter, Program, Synchronization, Variable};
 pub use machine::{
-    AccessKind, Alias, Fault, FaultKind, KernelOrder, Launch, Misuse, MisuseKind, NoService, Outcome, Outlook, Reason,
-    Region, Service, Strength, TouchedRange, Used, WaitingThreads, execute,
+    AccessKind, Alias, Code, Fault, FaultKind, KernelOrder, Launch, Misuse, MisuseKind, NoService, Outcome, Outlook,
+    Reason, Region, Service, Strength, TouchedRange, Used, WaitingThreads, execute,
 };
 pub use races::causality::{Scope, Why};
 pub use races::{Access, Race, Wait};

@@ -74,7 +74,7 @@ pub(crate) const SLOTS: usize = 15;
 const SLOT: u32 = 8;
 
 /// The bit of an access whose slot holds the shape of its addresses.
-const KEPT: u32 = 1 << 12;
+pub(super) const KEPT: u32 = 1 << 12;
 
 /// Encodes the slot of an access that observes a shape for others.
 pub(crate) fn slot_bits(slot: usize) -> u32 {

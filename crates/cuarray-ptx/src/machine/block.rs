@@ -357,6 +357,7 @@ impl Machine<'_> {
         for (index, warp) in self.block.warps.iter_mut().enumerate() {
             let number = index as u32;
             warp.start(number, threads - number * 32, function, self.launch.kernel);
+            warp.plain = self.native.as_ref().is_some_and(|native| native.on);
         }
     }
 

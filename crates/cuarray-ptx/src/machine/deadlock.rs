@@ -93,6 +93,7 @@ impl Machine<'_> {
         }
         self.search.on = true;
         (self.search.observing, self.polls.live) = (true, true);
+        self.block.warps.iter_mut().for_each(|warp| warp.write_deferred());
         let pause = self.observe();
         (self.search.observing, self.polls.live) = (false, false);
         if pause == Some(BlockPause::Still) {

@@ -15,6 +15,7 @@ use super::fault::{Fault, FaultKind};
 use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
 use super::misuse::Misuses;
+use super::native::Native;
 use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
 use super::recorder::Recorder;
@@ -135,6 +136,8 @@ impl<'a> Machine<'a> {
             polls: Polls::new(launch.order.is_fixed()),
             search: Search::default(),
             finished,
+            native: Some(Box::new(Native::new(launch))),
+            panic: None,
             launch,
             program: launch.program,
         }
@@ -269,6 +272,7 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
             }
         }
     }
+    launch.program.generated.executed(launch.program, launch.kernel, machine.executed);
     let mut undefined = machine.undefined_ranges();
     let mut sum = shared.sum.lock().unwrap_or_else(PoisonError::into_inner);
     sum.undefined.append(&mut undefined);
@@ -429,6 +433,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
 /// The outcome of a launch whose blocks have run in turns; waiting blocks have not ended.
 fn ended(mut machine: Machine<'_>, mut waiting: VecDeque<Block>, mut printed: Vec<(u64, Vec<u8>)>) -> Outcome {
     let launch = machine.launch;
+    launch.program.generated.executed(launch.program, launch.kernel, machine.executed);
     let mut fault = machine.fault.take().map(|fault| *fault);
     if let Some(fault) = fault.as_mut().filter(|fault| fault.is_hang()) {
         fault.waiting = machine.waiting_threads(waiting.iter());

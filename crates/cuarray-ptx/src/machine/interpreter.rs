@@ -11,6 +11,7 @@ use super::fault::{Fault, FaultKind};
 use super::grid_sync::GridWord;
 use super::launch::Launch;
 use super::misuse::Misuses;
+use super::native::Native;
 use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
 use super::recorder::Recorder;
@@ -21,6 +22,7 @@ use super::{Flow, processor};
 use crate::machine::program::{Instruction, Program, UNGUARDED};
 use crate::races::Races;
 use crate::races::causality::Causality;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 
@@ -113,6 +115,10 @@ pub(crate) struct Machine<'p> {
     pub finished: &'p AtomicU64,
     /// The copy whose accesses are recorded.
     pub copying: Copying,
+    /// The generated code; nothing while it runs.
+    pub native: Option<Box<Native>>,
+    /// The payload of a panic in a function that generated code has called.
+    pub panic: Option<Box<dyn Any + Send>>,
     pub launch: &'p Launch<'p>,
     pub program: &'p Program,
 }
@@ -185,16 +191,45 @@ impl Machine<'_> {
 
     /// Executes the current fragment until an instruction stops it.
     pub(crate) fn interpret(&mut self) {
-        if self.undefined.is_some() && self.has_undefined() {
-            return self.follow();
+        if self.undefined.is_some() {
+            self.warp.write_deferred();
+            if self.has_undefined() {
+                return self.follow();
+            }
         }
         #[cfg(target_arch = "x86_64")]
         if processor::wide() {
             // SAFETY: the processor has the features, as was just checked.
-            unsafe { self.interpret_wide() };
+            unsafe { if self.warp.plain { self.interpret_generated() } else { self.interpret_wide() } };
             return;
         }
         self.steps();
+    }
+
+    /// Executes the current fragment by generated code, and by the interpreter where that leaves.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn interpret_generated(&mut self) {
+        let program = self.program;
+        let code = program.generated.plain(program, self.shapes.recorded);
+        loop {
+            if self.pc >= self.limit && !self.meet() {
+                return;
+            }
+            // SAFETY: this function's contract: the processor has the features.
+            match unsafe { self.run_generated() } {
+                Some(Flow::Next) => continue,
+                Some(Flow::Stop) => return,
+                None => {}
+            }
+            // SAFETY: as above.
+            if self.warp.deferred.is_some() && !unsafe { self.writes_read_rows() } {
+                self.warp.write_deferred();
+            }
+            if self.execute_next(code) == Flow::Stop {
+                return;
+            }
+        }
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -235,33 +270,36 @@ impl Machine<'_> {
             if self.pc >= self.limit && !self.meet() {
                 return;
             }
-            let Some(instruction) = code.get(self.pc as usize) else { return };
-            self.pc += 1;
-            self.executed += 1;
-            let mut mask = self.active;
-            if let Some(length) = instruction.guard.checked_sub(UNGUARDED) {
-                if length > 1 {
-                    match self.run(code, length) {
-                        Flow::Next => continue,
-                        Flow::Stop => return,
-                    }
-                }
-            } else {
-                // SAFETY: a guard is a predicate of the frame.
-                let predicate = unsafe { self.predicate(instruction.guard >> 1) };
-                mask &= predicate ^ (instruction.guard & 1).wrapping_neg();
-                if mask == 0 {
-                    continue;
-                }
-            }
-            self.mask = mask;
-            self.write = mask | self.warp.dead;
-            self.lanes += u64::from(mask.count_ones());
-            // SAFETY: the instruction belongs to the running program, and the frame to its function: only calls and
-            // returns change `pc` and `frame`, together.
-            if unsafe { (instruction.exec)(self, instruction) } == Flow::Stop {
+            if self.execute_next(code) == Flow::Stop {
                 return;
             }
         }
+    }
+
+    /// Executes an instruction, or a run of instructions.
+    #[inline(always)]
+    fn execute_next(&mut self, code: &[Instruction]) -> Flow {
+        let Some(instruction) = code.get(self.pc as usize) else { return Flow::Stop };
+        self.pc += 1;
+        self.executed += 1;
+        let mut mask = self.active;
+        if let Some(length) = instruction.guard.checked_sub(UNGUARDED) {
+            if length > 1 {
+                return self.run(code, length);
+            }
+        } else {
+            // SAFETY: a guard is a predicate of the frame.
+            let predicate = unsafe { self.predicate(instruction.guard >> 1) };
+            mask &= predicate ^ (instruction.guard & 1).wrapping_neg();
+            if mask == 0 {
+                return Flow::Next;
+            }
+        }
+        self.mask = mask;
+        self.write = mask | self.warp.dead;
+        self.lanes += u64::from(mask.count_ones());
+        // SAFETY: the instruction belongs to the running program, and the frame to its function: only calls and
+        // returns change `pc` and `frame`, together.
+        unsafe { (instruction.exec)(self, instruction) }
     }
 }

@@ -11,6 +11,19 @@ use crate::grammar::types::Width;
 use crate::races::Race;
 use crate::texture::Textures;
 
+/// How the instructions of a launch are executed. The results are the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Code {
+    /// By the interpreter.
+    Interpreted,
+    /// By code that is generated for the processor once a kernel has executed enough instructions, where it is faster. This needs an
+    /// x86-64 processor with AVX2, and executable memory; other launches are interpreted.
+    #[default]
+    GeneratedIfWorth,
+    /// By generated code from the first instruction on, where it is possible.
+    Generated,
+}
+
 /// A kernel with its arguments, its memory and its limits.
 #[derive(Clone, Copy)]
 pub struct Launch<'a> {
@@ -66,6 +79,8 @@ pub struct Launch<'a> {
     pub number: u64,
     /// The maximum number of host threads to use.
     pub workers: usize,
+    /// How the instructions are executed.
+    pub code: Code,
     /// The textures and surfaces by handle.
     pub textures: &'a Textures,
     /// The handler of calls that need the host.
@@ -103,6 +118,7 @@ impl<'a> Launch<'a> {
             resident_warps: 64,
             number: 1,
             workers: 1,
+            code: Code::default(),
             textures: Textures::NONE,
             service: &NoService,
         }

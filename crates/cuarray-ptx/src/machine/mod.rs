@@ -54,6 +54,11 @@ mod members;
 pub(crate) mod memory;
 pub(crate) mod memory_model;
 mod misuse;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod native;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "native_portable.rs"]
+pub(crate) mod native;
 mod pattern;
 mod polls;
 mod printf;
@@ -64,6 +69,7 @@ mod region;
 pub(crate) mod services;
 pub(crate) mod special;
 pub(crate) mod surface;
+pub(crate) mod template;
 pub(crate) mod texture;
 pub(crate) mod texture_query;
 mod turns;
@@ -75,11 +81,14 @@ mod watch;
 pub use fault::{Fault, FaultKind};
 pub use grid::execute;
 pub(crate) use interpreter::Machine;
-pub use launch::{Launch, NoService, Outcome, Outlook, Service};
+pub use launch::{Code, Launch, NoService, Outcome, Outlook, Service};
 pub use misuse::{Misuse, MisuseKind, Used};
 pub use region::{AccessKind, Alias, Region, Strength, TouchedRange};
 pub use turns::KernelOrder;
 pub use waiting::{Reason, WaitingThreads};
+
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(crate) use processor::wide as has_vectors;
 
 /// How execution continues after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,6 +5,8 @@
 //! too. [`Program::constants`] computes them once the variables have memory.
 
 use super::address_windows::SHARED_WINDOW;
+use super::native::Generated;
+use super::template::Pattern;
 use super::undefined::Registers;
 use super::{Flow, Machine};
 use crate::grammar::ast::ClusterDirectives;
@@ -216,6 +218,8 @@ pub struct Program {
     /// The registers of each instruction.
     pub(crate) operands_of: Registers,
     pub(crate) operands: Vec<u32>,
+    /// The facts that generated code uses of each instruction.
+    pub(crate) patterns: Vec<Pattern>,
     /// The usual functions of the instructions in `machine::linear`, by their `imm`.
     pub(crate) by_lanes: Vec<Exec>,
     pub(crate) inner_products: Vec<InnerProduct>,
@@ -248,6 +252,8 @@ pub struct Program {
     pub(crate) store_words: HashMap<u32, u64>,
     /// The bytes of an element of each load from and store to shared memory.
     pub(crate) shared_elements: HashMap<u32, u32>,
+    /// The code that was generated for the processor.
+    pub(crate) generated: Generated,
     /// Whether whole warps may access memory directly; see `machine::direct`. Only tests forbid it.
     pub(crate) direct: bool,
     /// Whether undefined values are followed from the start; see `machine::undefined`. Only tests ask for it.

@@ -8,6 +8,7 @@
 use super::Machine;
 use super::barrier_use::Apart;
 use super::members::Together;
+use super::native::Deferred;
 use super::polls::Poll;
 use super::undefined::{POISON, Shadow, Twin};
 use crate::machine::program::Function;
@@ -94,6 +95,11 @@ impl Frame {
 #[derive(Default)]
 pub(crate) struct Warp {
     pub number: u32,
+    /// Whether all values are in rows, so that generated code can run.
+    pub plain: bool,
+    /// The first lanes' values of linear registers, and the registers whose rows do not have them yet; see `native`.
+    pub scalars: Vec<u64>,
+    pub deferred: Option<Deferred>,
     /// The fragments that are not running.
     pub fragments: Vec<Fragment>,
     pub frames: Vec<Frame>,
@@ -131,7 +137,7 @@ pub(crate) const LOCAL: u32 = 512 << 10;
 impl Warp {
     /// Starts a block: all lanes but the absent ones are at the start of the kernel.
     pub(crate) fn start(&mut self, number: u32, threads: u32, function: &Function, number_of: u32) {
-        self.number = number;
+        (self.number, self.plain, self.deferred) = (number, false, None);
         self.absent = if threads >= 32 { 0 } else { u32::MAX << threads };
         self.dead = self.absent;
         (self.cluster_arrived, self.cluster_odd, self.waited, self.slept) = (0, 0, 0, 0);
@@ -214,6 +220,7 @@ impl Machine<'_> {
     /// Executes the warp until it pauses, for at most `turn` instructions.
     pub(crate) fn run_warp(&mut self, turn: u64) -> Pause {
         self.warp_end = self.executed + turn;
+        self.begin_generated();
         self.begin_polls();
         self.active = 0;
         loop {

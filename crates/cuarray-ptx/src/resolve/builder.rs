@@ -471,6 +471,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             per_lane: self.per_lane,
             exchange: false,
             linear: None,
+            arithmetic: None,
             way: self.way,
         }
     }

@@ -3,6 +3,7 @@
 use crate::grammar::types::Width;
 use crate::machine::linear::Operation;
 use crate::machine::program::{Constant, Exec, Location, constant_bytes};
+use crate::machine::template::Arithmetic;
 use crate::machine::undefined::Way;
 use rustc_hash::FxHashMap;
 
@@ -62,6 +63,8 @@ pub(super) struct Draft {
     pub exchange: bool,
     /// The operation of `machine::linear` that gives the same result.
     pub linear: Option<Operation>,
+    /// The operation that `machine::linear` does not have.
+    pub arithmetic: Option<Arithmetic>,
     /// How undefined values in its operands reach its results.
     pub way: Way,
 }

@@ -10,6 +10,7 @@ use super::linear::Heads;
 use super::registers::{Places, places, successors};
 use super::shapes::shape_bits;
 use super::stored;
+use super::template::template;
 use crate::Error;
 use crate::grammar::types::Width;
 use crate::machine::access_mode::{GUESS, IN_PLACE, SHARED, space, unused_bits};
@@ -18,6 +19,7 @@ use crate::machine::fused::loads_and_multiply_add;
 use crate::machine::linear::LINEAR;
 use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Constant, Exec, Function, Instruction, Location, Program, Reached, UNGUARDED};
+use crate::machine::template::{Pattern, Template};
 use crate::machine::undefined::{Register, Way};
 use rustc_hash::FxHashSet;
 
@@ -174,6 +176,7 @@ impl Encoder<'_> {
                 self.jumps.push((self.program.code.len(), *to));
             }
             let instruction = self.instruction((index, at), draft, shapes[at]);
+            let alone = instruction.extra;
             let instruction = self.fused(instruction, (index, at), &shapes, &mut end_of_product);
             if let (Access::Load(bytes) | Access::Store(bytes), Operand::Number(mode)) = (&draft.access, draft.c)
                 && space(mode) == SHARED
@@ -181,6 +184,7 @@ impl Encoder<'_> {
                 let element = bytes / draft.extra.len().max(1) as u32;
                 self.program.shared_elements.insert(self.program.code.len() as u32, element);
             }
+            self.program.patterns.push(self.pattern(draft, instruction.extra != alone));
             self.program.code.push(instruction);
             self.program.locations.push(draft.location);
             let Prepared { places, built, .. } = self.prepared;
@@ -234,6 +238,23 @@ impl Encoder<'_> {
         Instruction { exec, guard, extra, d, a, b, c, imm }
     }
 
+    /// The facts that generated code uses of a draft. `fused` states whether its instruction executes those after it.
+    fn pattern(&self, draft: &Draft, fused: bool) -> Pattern {
+        let built = &self.prepared.built;
+        let found = template(draft, &built.widths, &built.constants);
+        Pattern {
+            template: found.map(|(template, _)| template),
+            wide: found.is_some_and(|(_, wide)| wide),
+            has_kinds: draft.extra.is_empty() && !matches!(draft.next, Next::Indexed(_)),
+            accesses: matches!(draft.access, Access::Load(_) | Access::Store(_)),
+            fused,
+            falls: draft.next == Next::On
+                || draft.guard.is_some()
+                || found.is_some_and(|(template, _)| template == Template::BranchIf),
+            indexed: matches!(draft.next, Next::Indexed(_)),
+        }
+    }
+
     /// The instruction that also executes those after it, if it begins loads and a multiplication of what they load.
     fn fused(
         &mut self,
@@ -263,6 +284,7 @@ impl Encoder<'_> {
         let exec: Exec = if self.program.functions[number].entry { branching::exit } else { branching::finish };
         let (d, a, b, c) = (LEFT_OUT, LEFT_OUT, LEFT_OUT, LEFT_OUT);
         self.program.code.push(Instruction { exec, guard: UNGUARDED, extra: 0, d, a, b, c, imm: 0 });
+        self.program.patterns.push(Pattern::default());
         self.program.locations.push(Location { line, ..Default::default() });
         self.program.operands_of.push(Way::Uses, std::iter::empty(), std::iter::empty());
         self.program.functions[number].end = self.program.code.len() as u32;

@@ -105,7 +105,11 @@ fn widths_read(operation: Operation, width: Width) -> [Option<Width>; 3] {
 }
 
 /// An operation of a draft, with the width of its result, or of the compared values.
-fn operation_of(draft: &Draft, widths: &[Width], constants: &[(Constant, Width)]) -> Option<(Operation, Width)> {
+pub(super) fn operation_of(
+    draft: &Draft,
+    widths: &[Width],
+    constants: &[(Constant, Width)],
+) -> Option<(Operation, Width)> {
     let operation = draft.linear?;
     let width_of = |operand: Operand| match operand {
         Operand::Register(register) => widths.get(register as usize).copied(),

@@ -47,6 +47,7 @@ mod stack;
 mod stored;
 mod surface;
 mod symbols;
+mod template;
 mod texture;
 mod unsupported;
 mod video;

@@ -100,6 +100,7 @@ impl<'a> Builder<'_, 'a> {
         let mut modifiers = Modifiers::of(instruction);
         self.by_opcode(instruction, &mut modifiers)?;
         self.mark_linear(instruction);
+        self.mark_arithmetic(instruction);
         self.all_taken(instruction, &modifiers)
     }
 

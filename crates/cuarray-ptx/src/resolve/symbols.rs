@@ -5,6 +5,7 @@ use crate::Error;
 use crate::grammar::ast::{Function, Linkage, Module, Value, Variable as Declared};
 use crate::grammar::types::Space;
 use crate::machine::device_runtime::ALLOCATE;
+use crate::machine::native::Generated;
 use crate::machine::program::{self, Constant, Parameter, Program, RESERVED_SHARED, Variable};
 use crate::machine::services::PROVIDED;
 use rustc_hash::FxHashMap;
@@ -225,6 +226,8 @@ impl<'a> Symbols<'a> {
             operands_of: Default::default(),
             operands: Vec::new(),
             by_lanes: Vec::new(),
+            patterns: Vec::new(),
+            generated: Generated::default(),
             inner_products: Vec::new(),
             constants: Vec::new(),
             variables: self.variables.clone(),

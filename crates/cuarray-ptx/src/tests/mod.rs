@@ -11,6 +11,7 @@ mod deadlocks;
 mod dependent;
 mod device_runtime;
 mod forms;
+mod generated;
 mod inner_products;
 mod linear;
 mod matrices;
@@ -37,7 +38,7 @@ mod undefined;
 use crate::Error;
 use crate::grammar::parse;
 use crate::machine::program::Program;
-use crate::machine::{FaultKind, KernelOrder, Launch, NoService, Outcome, Outlook, Region, Service, execute};
+use crate::machine::{Code, FaultKind, KernelOrder, Launch, NoService, Outcome, Outlook, Region, Service, execute};
 use crate::resolve::resolve;
 use crate::texture::Textures;
 
@@ -64,6 +65,10 @@ enum Way {
     /// With everything recorded.
     Recorded,
     Unrecorded,
+    /// As `Unrecorded`, by generated code where that is possible.
+    Generated,
+    /// As `Recorded`, by generated code.
+    GeneratedRecorded,
     /// Recorded, without direct accesses, steps of several instructions and linear values.
     LaneByLane,
     /// As `LaneByLane`, and undefined values are followed from the start.
@@ -169,6 +174,7 @@ impl Run<'_> {
             other
         };
         again(Way::Unrecorded, 8);
+        again(Way::Generated, 8);
         // Blocks that race on several cores decide by their order which bytes are read first.
         let alone = (!outcome.races.is_empty()).then(|| again(Way::Recorded, 1));
         let Outcome { touched, before_wait, undefined, .. } = alone.as_ref().unwrap_or(&outcome);
@@ -176,6 +182,10 @@ impl Run<'_> {
         assert_eq!((&lanes.races, &lanes.misuses), (&outcome.races, &outcome.misuses), "lane by lane");
         assert_eq!((&lanes.touched, &lanes.before_wait), (touched, before_wait), "lane by lane");
         assert_eq!(&lanes.undefined, undefined, "lane by lane");
+        let generated = again(Way::GeneratedRecorded, 1);
+        assert_eq!((&generated.races, &generated.misuses), (&outcome.races, &outcome.misuses), "generated");
+        assert_eq!((&generated.touched, &generated.before_wait), (touched, before_wait), "generated");
+        assert_eq!(&generated.undefined, undefined, "generated");
         // Without optimization, a long launch would take minutes.
         if outcome.instructions > 1 << 24 {
             return outcome;
@@ -196,7 +206,7 @@ impl Run<'_> {
         if way == Way::Followed {
             (program.direct, program.follows) = (false, true);
         }
-        let record = way != Way::Unrecorded;
+        let record = !matches!(way, Way::Unrecorded | Way::Generated);
         let regions: Vec<Region> = buffers
             .iter_mut()
             .enumerate()
@@ -258,6 +268,10 @@ impl Run<'_> {
             resident_warps: 48,
             number: 7,
             workers,
+            code: match way {
+                Way::Generated | Way::GeneratedRecorded => Code::Generated,
+                _ => Code::Interpreted,
+            },
             textures: &self.textures,
             service: &Memory(self.unwritten),
         };

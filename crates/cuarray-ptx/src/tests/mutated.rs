@@ -139,6 +139,7 @@ fn launch(program: &Program, kernel: u32) {
         resident_warps: 64,
         number: 1,
         workers: 2,
+        code: crate::Code::Interpreted,
         textures: Textures::NONE,
         service: &crate::NoService,
     };

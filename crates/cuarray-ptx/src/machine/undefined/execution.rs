@@ -65,11 +65,12 @@ impl<'p> Machine<'p> {
     #[cold]
     pub(in crate::machine) fn follow(&mut self) {
         let program: &'p _ = self.program;
+        let code = if self.warp.plain { program.generated.plain(program, true) } else { &program.code };
         loop {
             if self.pc >= self.limit && !self.meet() {
                 return;
             }
-            let Some(instruction) = program.code.get(self.pc as usize) else { return };
+            let Some(instruction) = code.get(self.pc as usize) else { return };
             self.pc += 1;
             self.executed += 1;
             // No instruction executes those after it.
@@ -241,7 +242,7 @@ impl<'p> Machine<'p> {
         let (own, twin, place) = (self.bases[0], self.twin(), register.place());
         // SAFETY: this function's contract: both sets have the register. A head is that of its row.
         unsafe {
-            if register.has_head() {
+            if register.has_head() && !self.warp.plain {
                 let wide = register.width() == Width::W64;
                 self.complete_register(place, wide);
                 self.bases[0] = twin;

@@ -36,11 +36,11 @@ impl Register {
         self.0 & 0x0fff_ffff
     }
 
-    pub(super) fn width(self) -> Width {
+    pub(in crate::machine) fn width(self) -> Width {
         WIDTHS[(self.0 >> 28 & 3) as usize]
     }
 
-    pub(super) fn has_head(self) -> bool {
+    pub(in crate::machine) fn has_head(self) -> bool {
         self.0 >> 30 & 1 == 1
     }
 }

@@ -1,0 +1,241 @@
+//! Loads and stores of whole warps, whose addresses are linear.
+//!
+//! The addresses of eight lanes have to be consecutive or equal, as for `direct`. The code compares the lowest address with the memory that
+//! the access last found, its *site*. Otherwise the function of the instruction executes the access, and the site is set for the next time.
+
+use super::cache::{Cache, Emitted, Held, REPEATED, X, Y};
+use super::context::{SHARED as SHARED_BASE, SHARED_BYTES};
+use super::emitter::{Emitter, Stub};
+use super::flow::Set;
+use super::value::{EQUAL, Kind, Steps};
+use crate::machine::Machine;
+use crate::machine::access_mode::{GENERIC, GLOBAL, SHARED, STRONG, is_wide, space};
+use crate::machine::program::{Instruction, Program};
+use crate::machine::template::Template;
+use iced_x86::code_asm::*;
+use std::mem::offset_of;
+
+pub(super) const CHANGES: i32 = offset_of!(Machine<'static>, block.changes) as i32;
+
+/// An access whose site has other memory.
+pub(super) struct Missed {
+    pub at: CodeLabel,
+    back: CodeLabel,
+    pc: u32,
+    site: u32,
+    span: u64,
+    /// The contents of the vector registers before the access, and behind it.
+    before: Cache,
+    after: Cache,
+    kinds: Vec<Kind>,
+    live: Set,
+    start: u32,
+    failing: CodeLabel,
+}
+
+/// Whether generated code can access the memory of an instruction itself.
+pub(super) fn is_inline(program: &Program, pc: u32) -> bool {
+    let mode = program.code[pc as usize].c;
+    let template = program.patterns[pc as usize].template;
+    let fits = match space(mode) {
+        GENERIC | GLOBAL => is_wide(mode),
+        SHARED => true,
+        _ => false,
+    };
+    matches!(template, Some(Template::Load | Template::Store)) && fits && mode & STRONG == 0
+}
+
+/// The shape of the addresses of a warp: for each group of eight lanes, its distance from the first lane.
+struct Groups {
+    distances: [i64; 4],
+    /// Whether the addresses of a group are consecutive; otherwise they are equal.
+    rows: bool,
+    low: i64,
+    span: u64,
+}
+
+impl Groups {
+    fn of(steps: Steps, size: i64) -> Option<Groups> {
+        let [a, b, c, d, e] = steps;
+        let rows = match [a, b, c] {
+            [0, 0, 0] => false,
+            near if near == [size, 2 * size, 4 * size] => true,
+            _ => return None,
+        };
+        let distances = [0, d, e, d.checked_add(e)?];
+        let low = *distances.iter().min()?;
+        let high = *distances.iter().max()?;
+        let span = high.checked_sub(low)?.checked_add(if rows { 8 * size } else { size })?;
+        let fits =
+            [d, e].iter().all(|step| step % size == 0) && distances.iter().all(|far| i32::try_from(*far).is_ok());
+        (fits && i32::try_from(span).is_ok()).then_some(Groups { distances, rows, low, span: span as u64 })
+    }
+}
+
+impl Emitter<'_> {
+    /// Emits a load or store. Returns `false` if the function of the instruction has to execute it.
+    pub(super) fn access(&mut self, pc: u32) -> Emitted<bool> {
+        if self.known.recorded {
+            return Ok(false);
+        }
+        let program = self.known.program;
+        let (Instruction { d, a, b, c: mode, imm, .. }, pattern) =
+            (program.code[pc as usize], program.patterns[pc as usize]);
+        let (wide, stores) = (pattern.wide, pattern.template == Some(Template::Store));
+        let size = if wide { 8 } else { 4 };
+        let Some(offset) = i32::try_from(imm).ok().filter(|offset| offset % size as i32 == 0 && is_inline(program, pc))
+        else {
+            return Ok(false);
+        };
+        let steps = match self.known.kind(&self.kinds, a) {
+            Kind::Linear(steps) if self.known.whole => steps,
+            _ => return self.scattered(pc, offset),
+        };
+        let groups = Groups::of(steps, size).filter(|groups| groups.rows || !stores);
+        let Some(groups) = groups else { return self.scattered(pc, offset) };
+        let Some(first) = offset.checked_add(groups.low as i32) else { return Ok(false) };
+        let shared = space(mode) == SHARED;
+        let parts = if wide { 8 } else { 4 };
+        // Values are in registers before the check.
+        let mut values = [0; 8];
+        let address = self.repeated(a, is_wide(mode))?;
+        if stores {
+            for part in 0..parts {
+                values[usize::from(part)] = self.part(b, part, wide)?;
+            }
+        }
+        let live = self.live.clone();
+        let site = self.new_site();
+        let missed = self.missing(pc, (site, groups.span), &live);
+        if is_wide(mode) {
+            self.asm.vmovq(rax, X[address])?;
+            self.asm.add(rax, first)?;
+        } else {
+            self.asm.vmovd(eax, X[address])?;
+            self.asm.add(eax, first)?;
+        }
+        self.asm.test(al, size as i32 - 1)?;
+        self.asm.jne(missed.at)?;
+        if shared {
+            self.asm.cmp(rax, qword_ptr(r12 + SHARED_BYTES))?;
+            self.asm.jae(missed.at)?;
+            self.asm.lea(rcx, qword_ptr(rax + groups.span as i32))?;
+            self.asm.cmp(rcx, qword_ptr(r12 + SHARED_BYTES))?;
+            self.asm.ja(missed.at)?;
+            self.asm.add(rax, qword_ptr(r12 + SHARED_BASE))?;
+        } else {
+            let site = missed.site as i32 * 24;
+            self.asm.mov(rcx, rax)?;
+            self.asm.sub(rcx, qword_ptr(r13 + site))?;
+            self.asm.cmp(rcx, qword_ptr(r13 + (site + 8)))?;
+            self.asm.ja(missed.at)?;
+            self.asm.add(rax, qword_ptr(r13 + (site + 16)))?;
+        }
+        let place = |part: u8| {
+            let (group, within) = if wide { (part / 2, i32::from(part % 2) * 32) } else { (part, 0) };
+            (groups.distances[usize::from(group)] - groups.low) as i32 + if groups.rows { within } else { 0 }
+        };
+        if stores {
+            for part in 0..parts {
+                self.asm.vmovdqu(ymmword_ptr(rax + place(part)), Y[values[usize::from(part)]])?;
+            }
+            self.asm.inc(qword_ptr(rbx + CHANGES))?;
+        } else if steps == EQUAL {
+            self.load_equal(d, wide)?;
+        } else {
+            self.load_parts(d, (wide, groups.rows), place)?;
+        }
+        self.found(missed)?;
+        Ok(true)
+    }
+
+    pub(super) fn new_site(&mut self) -> u32 {
+        self.sites += 1;
+        self.sites - 1
+    }
+
+    /// Ends the usual way of an access, where a missed one continues.
+    pub(super) fn found(&mut self, missed: Missed) -> Emitted {
+        self.set(missed.back)?;
+        // A missed access leaves the values that were held before it, and its results.
+        let written = self.known.program.operands_of.written(missed.pc as usize);
+        for (held, before) in self.cache.held.iter_mut().zip(&missed.before.held) {
+            let is_result = |held: Held| written.iter().any(|result| result.place() == held.operand);
+            let is_same = |held: Held| before.is_some_and(|before| before.is_same(held));
+            *held = held.filter(|held| is_result(*held) || is_same(*held));
+        }
+        let after = self.cache;
+        self.stubs.push(Stub::Access(Box::new(Missed { after, ..missed })));
+        Ok(())
+    }
+
+    fn load_equal(&mut self, d: u32, wide: bool) -> Emitted {
+        let at = self.take()?;
+        if wide {
+            self.asm.vpbroadcastq(Y[at], qword_ptr(rax))?;
+        } else {
+            self.asm.vpbroadcastd(Y[at], dword_ptr(rax))?;
+        }
+        self.define(at, d, REPEATED, wide);
+        self.set_kind(d, Kind::Linear(EQUAL));
+        Ok(())
+    }
+
+    fn load_parts(&mut self, d: u32, (wide, rows): (bool, bool), place: impl Fn(u8) -> i32) -> Emitted {
+        for part in 0..if wide { 8 } else { 4 } {
+            let at = self.take()?;
+            match (rows, wide) {
+                (true, _) => self.asm.vmovdqu(Y[at], ymmword_ptr(rax + place(part)))?,
+                (false, true) => self.asm.vpbroadcastq(Y[at], qword_ptr(rax + place(part)))?,
+                (false, false) => self.asm.vpbroadcastd(Y[at], dword_ptr(rax + place(part)))?,
+            }
+            self.define(at, d, part, wide);
+        }
+        self.set_kind(d, Kind::Row);
+        Ok(())
+    }
+
+    /// Describes an access that does not find its memory, before the code that changes the cache.
+    pub(super) fn missing(&mut self, pc: u32, (site, span): (u32, u64), live: &Set) -> Missed {
+        let [at, back] = [self.asm.create_label(), self.asm.create_label()];
+        let failing = self.failing(pc, &Set::default());
+        let (before, kinds, start) = (self.cache, self.kinds.clone(), self.start);
+        Missed { at, back, pc, site, span, before, after: before, kinds, live: live.clone(), start, failing }
+    }
+
+    /// Executes a missed access by its function.
+    pub(super) fn missed(&mut self, missed: Missed) -> Emitted {
+        let Missed { at, back, pc, site, span, before, after, kinds, live, start, failing } = missed;
+        self.set(at)?;
+        (self.cache, self.kinds, self.start) = (before, kinds, start);
+        (self.live, self.live_behind) = (live.clone(), live.clone());
+        let save = self.save;
+        self.asm.call(save)?;
+        self.flush(&live)?;
+        self.cache.clear();
+        self.write_read_rows(pc)?;
+        self.asm.mov(edx, site)?;
+        self.asm.mov(ecx, span as u32)?;
+        self.asm.mov(r8, r13)?;
+        self.emit_call(pc, super::calls::call_access as *const () as u64)?;
+        self.asm.test(eax, eax)?;
+        self.asm.jne(failing)?;
+        let restore = self.restore;
+        self.asm.call(restore)?;
+        // Evictions of the usual way have written other values, which is right here too. The loaded values are in the frame.
+        for (at, held) in after.held.iter().enumerate() {
+            let Some(held) = held else { continue };
+            let is_result =
+                self.known.program.operands_of.written(pc as usize).iter().any(|d| d.place() == held.operand);
+            if !is_result {
+                continue;
+            }
+            match (held.part, held.wide) {
+                (REPEATED, true) => self.asm.vpbroadcastq(Y[at], qword_ptr(r15 + held.operand as i32))?,
+                (REPEATED, false) => self.asm.vpbroadcastd(Y[at], dword_ptr(r15 + held.operand as i32))?,
+                (part, _) => self.asm.vmovdqu(Y[at], Self::row_place(held.operand, part))?,
+            }
+        }
+        self.asm.jmp(back)
+    }
+}

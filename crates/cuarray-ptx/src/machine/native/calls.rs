@@ -1,0 +1,69 @@
+//! The functions that generated code calls. They do not unwind.
+
+use super::context::Site;
+use crate::machine::access_mode::{GENERIC, GLOBAL, space};
+use crate::machine::program::Instruction;
+use crate::machine::template::Template;
+use crate::machine::{Flow, Machine};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Executes an instruction for generated code. Returns whether the fragment stops.
+///
+/// # Safety
+/// Generated code of the running function calls this with its machine, and with an instruction of the program.
+pub(super) unsafe extern "C" fn call(machine: *mut Machine<'static>, instruction: *const Instruction) -> u32 {
+    // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
+    let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
+    // Generated code has no unwind information, so a panic waits until it has returned.
+    let flow = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the machine runs the program of the instruction, in a frame of its function.
+        unsafe { (instruction.exec)(machine, instruction) }
+    }));
+    match flow {
+        Ok(Flow::Next) => 0,
+        Ok(Flow::Stop) => 1,
+        Err(panic) => {
+            machine.panic = Some(panic);
+            1
+        }
+    }
+}
+
+/// Executes a load or store for generated code, and remembers its memory for the next time.
+///
+/// # Safety
+/// As for [`call`]; `sites` are those of the running code, and `site` is one of them.
+pub(super) unsafe extern "C" fn call_access(
+    machine: *mut Machine<'static>,
+    instruction: *const Instruction,
+    site: u32,
+    span: u32,
+    sites: *mut Site,
+) -> u32 {
+    // SAFETY: this function's contract.
+    let stops = unsafe { call(machine, instruction) };
+    if stops == 0 {
+        // SAFETY: as in `call`.
+        let (machine, instruction) = unsafe { (&*machine, &*instruction) };
+        if let Some(found) = machine.found_memory(instruction, span.into()) {
+            // SAFETY: this function's contract.
+            unsafe { sites.add(site as usize).write(found) };
+        }
+    }
+    stops
+}
+
+impl Machine<'_> {
+    /// The memory that the last access of an instruction has found, for accesses whose addresses span so many bytes.
+    fn found_memory(&self, instruction: &Instruction, span: u64) -> Option<Site> {
+        let pc = self.pc as usize - 1;
+        if !matches!(space(instruction.c), GENERIC | GLOBAL) {
+            return None;
+        }
+        let region = self.launch.regions.get(self.found[pc] as usize)?;
+        let stores = self.program.patterns[pc].template == Some(Template::Store);
+        let room = (region.end - region.start).checked_sub(span)?;
+        let shift = region.host.wrapping_sub(region.start);
+        (region.writable || !stores).then_some(Site { start: region.start, room, shift })
+    }
+}

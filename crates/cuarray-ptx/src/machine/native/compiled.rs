@@ -1,0 +1,210 @@
+//! The generated code of a program: compiled when a launch asks for it, and kept as long as the program.
+
+use super::cache::offsets;
+use super::emitter::{Assembled, assemble};
+use super::executable::Executable;
+use super::flow::{Block, Flow};
+use super::leaving::Exit;
+use super::linear_rows::{LinearRegister, Offsets};
+use super::value::{Kind, Known, Steps, ThreadShape, numbers};
+use crate::grammar::types::Width;
+use crate::machine::access_mode::KEPT;
+use crate::machine::linear::{A, D, LINEAR, Operation};
+use crate::machine::memory::load;
+use crate::machine::program::{Instruction, Program, UNGUARDED};
+use crate::machine::template::Template;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The instructions that have to be executed for each one of a kernel before code is generated: as many as take as long in the
+/// interpreter as the generation.
+const WORTH: u64 = 256;
+
+/// The most instructions of a function for which code is generated. The time of the analysis grows faster than the function.
+const LONGEST: u32 = 1 << 14;
+
+/// The numbers of instructions whose gain an instruction costs that leaves generated code, and a recorded access.
+const FOREIGN: usize = 20;
+const RECORDED: usize = 5;
+
+/// A variant of the code of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Variant {
+    pub shape: ThreadShape,
+    /// Whether all lanes take part.
+    pub whole: bool,
+    /// Whether registers are expected to have linear values; see `value`.
+    pub expects: bool,
+    /// Whether accesses are recorded.
+    pub recorded: bool,
+}
+
+/// The code of functions; nothing where it cannot be generated.
+type Functions = FxHashMap<(u32, Variant), Option<Arc<Compiled>>>;
+
+/// The generated code of a program, and what generation needs.
+#[derive(Default)]
+pub(crate) struct Generated {
+    /// The plain instructions, for launches without and with records.
+    plain: [OnceLock<Vec<Instruction>>; 2],
+    numbers: OnceLock<FxHashMap<u32, u64>>,
+    /// The executed instructions of warps, by kernel.
+    heat: OnceLock<Vec<AtomicU64>>,
+    compiled: Mutex<Functions>,
+    offsets: Mutex<FxHashMap<(Steps, Width), Arc<Offsets>>>,
+}
+
+/// A place where generated code can be entered.
+pub(super) struct Entry {
+    pub offset: usize,
+    /// The instruction behind the block.
+    pub end: u32,
+    pub foreign: bool,
+    /// Whether special registers are read from there on, before code is entered again.
+    pub specials: bool,
+    /// The registers that are expected to have linear values.
+    pub linear: Vec<LinearRegister>,
+}
+
+/// The generated code of a function.
+pub(super) struct Compiled {
+    pub memory: Executable,
+    /// The first instruction of the function, and for each of its instructions the block that begins there, or `u32::MAX`.
+    pub start: u32,
+    pub starting: Vec<u32>,
+    pub entries: Vec<Entry>,
+    pub exits: Vec<Exit>,
+    /// The number of registers.
+    pub registers: usize,
+    pub sites: u32,
+    pub specials: Vec<i64>,
+}
+
+impl Generated {
+    /// The instructions of a program without linear values and steps of several instructions. Generated code calls them, and the
+    /// interpreter executes them in its place. Without records, generated code accesses memory itself, so the other accesses observe
+    /// the shape of their addresses anew.
+    pub(in crate::machine) fn plain<'p>(&'p self, program: &Program, recorded: bool) -> &'p Vec<Instruction> {
+        let all = || (0..program.code.len()).map(|pc| plain(program, pc, recorded)).collect();
+        self.plain[usize::from(recorded)].get_or_init(all)
+    }
+
+    fn heat(&self, program: &Program) -> &[AtomicU64] {
+        self.heat.get_or_init(|| program.functions.iter().map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// The instructions of warps that a launch of a kernel has to execute before code is generated for it.
+    pub(in crate::machine) fn worth(&self, program: &Program, kernel: u32) -> u64 {
+        let function = &program.functions[kernel as usize];
+        let length = u64::from(function.end - function.start);
+        (WORTH * length).saturating_sub(self.heat(program)[kernel as usize].load(Ordering::Relaxed))
+    }
+
+    /// Whether generated code for a kernel is expected to be faster than the interpreter. Code leaves before an instruction that only the
+    /// interpreter executes, and is entered again, which takes as long as [`FOREIGN`] other instructions save. If accesses are `recorded`,
+    /// their functions execute them, which is slower without linear values, and steps of several instructions are not taken at once.
+    pub(in crate::machine) fn pays(program: &Program, kernel: u32, recorded: bool) -> bool {
+        let function = &program.functions[kernel as usize];
+        let (start, end) = (function.start as usize, function.end as usize);
+        let (code, patterns) = (&program.code[start..end], &program.patterns[start..end]);
+        let costs = code.iter().zip(patterns).map(|(instruction, pattern)| {
+            let jumps = matches!(pattern.template, Some(Template::Branch | Template::BranchIf));
+            match instruction.guard <= UNGUARDED && pattern.falls && !jumps {
+                true => FOREIGN,
+                false if pattern.accesses && recorded => RECORDED,
+                false => 0,
+            }
+        });
+        costs.sum::<usize>() <= code.len() && !(recorded && patterns.iter().any(|pattern| pattern.fused))
+    }
+
+    /// Records the executed instructions of a launch of a kernel.
+    pub(in crate::machine) fn executed(&self, program: &Program, kernel: u32, instructions: u64) {
+        self.heat(program)[kernel as usize].fetch_add(instructions, Ordering::Relaxed);
+    }
+
+    /// The differences of the lanes of a register with these steps from the first lane. A predicate has none.
+    pub(super) fn offsets(&self, steps: Steps, width: Width) -> Arc<Offsets> {
+        let parts = match width {
+            Width::Predicate => 0,
+            Width::W64 => 8,
+            Width::W32 | Width::W128 => 4,
+        };
+        let mut known = self.offsets.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = || (0..parts).map(|part| offsets(steps, part, width == Width::W64)).collect();
+        known.entry((steps, width)).or_insert_with(all).clone()
+    }
+
+    /// The code of a function. `None` if it cannot be generated.
+    pub(super) fn compiled(&self, program: &Program, function: u32, variant: Variant) -> Option<Arc<Compiled>> {
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        compiled
+            .entry((function, variant))
+            .or_insert_with(|| self.compile(program, function, variant).map(Arc::new))
+            .clone()
+    }
+
+    /// The number of functions that have code, in any variant.
+    #[cfg(test)]
+    pub(crate) fn functions(&self) -> usize {
+        let compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        compiled.values().flatten().count()
+    }
+
+    fn compile(&self, program: &Program, number: u32, variant: Variant) -> Option<Compiled> {
+        let function = &program.functions[number as usize];
+        if !function.is_defined() || function.end - function.start > LONGEST {
+            return None;
+        }
+        let flow = Flow::of(program, function);
+        let numbers = self.numbers.get_or_init(|| numbers(program));
+        let Variant { shape, whole, expects, recorded } = variant;
+        let known = Known { program, flow: &flow, numbers, shape, whole, recorded };
+        // An error means that an instruction cannot be encoded, as for an offset beyond 32 bits.
+        let assembled = assemble(known, self.plain(program, recorded), expects).ok()?;
+        let Assembled { code, exits, expected, offsets, sites, specials } = assembled;
+        let memory = Executable::new(&code)?;
+        let entries = flow.blocks.iter().zip(offsets).zip(expected).map(|((block, offset), kinds)| {
+            let linear = kinds.iter().enumerate().filter_map(|(register, kind)| match kind {
+                Kind::Linear(steps) => Some(LinearRegister::new(known, register, *steps)),
+                Kind::Row => None,
+            });
+            Entry { offset, end: block.end, foreign: block.foreign, specials: false, linear: linear.collect() }
+        });
+        let mut entries: Vec<Entry> = entries.collect();
+        for (entry, reads) in entries.iter_mut().zip(flow.reaching(|block| reads_special(program, block))) {
+            entry.specials = reads;
+        }
+        let mut starting = vec![u32::MAX; (function.end - function.start) as usize];
+        for (pc, index) in &flow.starting {
+            starting[(pc - function.start) as usize] = *index as u32;
+        }
+        let (start, registers) = (function.start, flow.registers.len());
+        Some(Compiled { memory, start, starting, entries, exits, registers, sites, specials })
+    }
+}
+
+fn reads_special(program: &Program, block: &Block) -> bool {
+    let special = Some(Template::Integer(Operation::Special));
+    (block.start..block.end).any(|pc| program.patterns[pc as usize].template == special)
+}
+
+fn plain(program: &Program, pc: usize, recorded: bool) -> Instruction {
+    let (mut instruction, pattern) = (program.code[pc], program.patterns[pc]);
+    if pattern.fused {
+        instruction.exec = load::<u32, u32>();
+    }
+    if pattern.has_kinds {
+        if instruction.extra & LINEAR != 0
+            && let Some(by_lanes) = program.by_lanes.get(instruction.imm as usize)
+        {
+            instruction.exec = *by_lanes;
+        }
+        instruction.extra &= !((1 << (D + 2)) - (1 << A));
+    }
+    if pattern.accesses && !recorded {
+        instruction.c &= !KEPT;
+    }
+    instruction
+}

@@ -1,0 +1,92 @@
+//! The values that generated code reads, besides the machine and the frame.
+
+use std::mem::offset_of;
+
+/// The memory that an access last found: device addresses from `start` on, at `shift` from the host's.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Site {
+    pub start: u64,
+    /// The greatest distance of the lowest address from `start`.
+    pub room: u64,
+    pub shift: u64,
+}
+
+impl Site {
+    /// No memory: the only address that it has is odd, and so misaligned.
+    pub(super) const NONE: Site = Site { start: 1, room: 0, shift: 0 };
+}
+
+/// The most special registers that the code of a function reads.
+pub(super) const SPECIALS: usize = 16;
+
+/// The values that generated code reads. Its address is in `r12`.
+#[repr(C, align(32))]
+pub(super) struct Context {
+    /// The lanes whose registers may not be written, as masks of 32 and of 64 bits.
+    pub kept: [u32; 32],
+    pub kept_wide: [u64; 32],
+    /// The lanes that do not take part.
+    pub left_out: [u32; 32],
+    pub left_out_wide: [u64; 32],
+    /// The vector registers during a call.
+    pub saved: [[u64; 4]; 14],
+    pub specials: [u64; SPECIALS],
+    pub frame: u64,
+    pub constants: u64,
+    pub sites: u64,
+    pub scalars: u64,
+    pub parameters: u64,
+    pub shared: u64,
+    pub shared_bytes: u64,
+    /// The value of `Machine::limit` behind a jump backwards.
+    pub limit: u32,
+    /// Whether that value is known.
+    pub stable: u32,
+    /// The lanes of the masks: those that take part, and those that may be written.
+    pub lanes: (u32, u32),
+}
+
+impl Context {
+    pub(super) const NEW: Context = Context {
+        kept: [0; 32],
+        kept_wide: [0; 32],
+        left_out: [0; 32],
+        left_out_wide: [0; 32],
+        saved: [[0; 4]; 14],
+        specials: [0; SPECIALS],
+        frame: 0,
+        constants: 0,
+        sites: 0,
+        scalars: 0,
+        parameters: 0,
+        shared: 0,
+        shared_bytes: 0,
+        limit: 0,
+        stable: 0,
+        lanes: (u32::MAX, u32::MAX),
+    };
+}
+
+macro_rules! offsets {
+    ($($name:ident = $field:ident;)+) => {$(
+        pub(super) const $name: i32 = offset_of!(Context, $field) as i32;
+    )+};
+}
+offsets! {
+    KEPT_LANES = kept;
+    KEPT_WIDE_LANES = kept_wide;
+    LEFT_OUT_LANES = left_out;
+    LEFT_OUT_WIDE_LANES = left_out_wide;
+    SAVED = saved;
+    SPECIAL = specials;
+    FRAME = frame;
+    CONSTANTS = constants;
+    SITES = sites;
+    SCALARS = scalars;
+    PARAMETERS = parameters;
+    SHARED = shared;
+    SHARED_BYTES = shared_bytes;
+    LIMIT = limit;
+    STABLE = stable;
+}

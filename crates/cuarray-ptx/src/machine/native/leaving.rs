@@ -1,0 +1,132 @@
+//! The ways out of generated code, and the checks that take them.
+
+use super::cache::{Emitted, X};
+use super::emitter::{Emitter, Stub};
+use super::flow::Set;
+use super::linear_rows::LinearRegister;
+use super::value::{Check, Kind, Steps};
+use crate::grammar::types::Width;
+use iced_x86::code_asm::*;
+
+/// A way out of generated code.
+pub(super) struct Exit {
+    /// The next instruction.
+    pub pc: u32,
+    /// The instructions that were executed and not counted.
+    pub count: u32,
+    /// Whether the fragment stops, as after an instruction that returns [`Flow::Stop`](crate::machine::Flow::Stop).
+    pub stops: bool,
+    /// The registers whose rows have to be written.
+    pub linear: Vec<LinearRegister>,
+}
+
+impl Emitter<'_> {
+    /// Adds an exit. `live` are the registers that are live there, whose kinds are `kinds`.
+    pub(super) fn exit(&mut self, pc: u32, count: u32, stops: bool, live: &Set, kinds: &[Kind]) -> u32 {
+        let is_value = |register: &usize| self.known.flow.registers[*register].width != Width::Predicate;
+        let linear = live.members().filter(is_value).filter_map(|register| match kinds[register] {
+            Kind::Linear(steps) => Some(LinearRegister::new(self.known, register, steps)),
+            Kind::Row => None,
+        });
+        let linear = linear.collect();
+        self.exits.push(Exit { pc, count, stops, linear });
+        self.exits.len() as u32 - 1
+    }
+
+    /// The label of code that leaves before an instruction of the block, or at its end.
+    pub(super) fn leaving(&mut self, pc: u32, live: &Set) -> CodeLabel {
+        let kinds = self.kinds.clone();
+        let exit = self.exit(pc, pc - self.start, false, live, &kinds);
+        let at = self.asm.create_label();
+        self.stubs.push(Stub::Leave { at, exit, cache: Box::new(self.cache), live: live.clone() });
+        at
+    }
+
+    /// The label of code that leaves at the start of a block.
+    pub(super) fn leaving_at(&mut self, index: usize, stops: bool) -> CodeLabel {
+        let block = &self.known.flow.blocks[index];
+        let (pc, live, kinds) = (block.start, block.live_in.clone(), self.expected[index].clone());
+        let exit = self.exit(pc, 0, stops, &live, &kinds);
+        let at = self.asm.create_label();
+        self.stubs.push(Stub::Leave { at, exit, cache: Box::default(), live });
+        at
+    }
+
+    /// Leaves behind a call for an instruction that stops the fragment. The values of the `live` registers are in the frame, or linear.
+    pub(super) fn failing(&mut self, pc: u32, live: &Set) -> CodeLabel {
+        let kinds = self.kinds.clone();
+        let exit = self.exit(pc + 1, pc + 1 - self.start, true, live, &kinds);
+        let at = self.asm.create_label();
+        self.stubs.push(Stub::Leave { at, exit, cache: Box::default(), live: Set::default() });
+        at
+    }
+
+    /// Leaves to the interpreter if the lanes of a value of 32 bits leave the range of its type.
+    pub(super) fn check(&mut self, pc: u32, check: Check) -> Emitted {
+        let (operand, steps, signed) = match check {
+            Check::Nothing => return Ok(()),
+            Check::Range(operand, steps, signed) => (operand, steps, signed),
+            Check::Sign(operand, steps, wide) => return self.check_sign(pc, operand, steps, wide),
+            Check::Within(operand, high, mask, wide) => {
+                let live = self.live.clone();
+                let base = self.repeated(operand, wide)?;
+                let leaving = self.leaving(pc, &live);
+                self.asm.vmovd(eax, X[base])?;
+                self.asm.and(eax, mask)?;
+                self.asm.add(eax, high)?;
+                self.asm.cmp(eax, mask)?;
+                self.asm.ja(leaving)?;
+                self.cache.unlock();
+                return Ok(());
+            }
+        };
+        let low: i64 = steps.iter().map(|step| (*step).min(0)).sum();
+        let high: i64 = steps.iter().map(|step| (*step).max(0)).sum();
+        let live = self.live.clone();
+        let base = self.repeated(operand, false)?;
+        let leaving = self.leaving(pc, &live);
+        let (Ok(low), Ok(high)) = (i32::try_from(low), i32::try_from(high)) else {
+            return self.asm.jmp(leaving);
+        };
+        self.asm.vmovd(eax, X[base])?;
+        for distance in [low, high].into_iter().filter(|distance| *distance != 0) {
+            self.asm.mov(ecx, eax)?;
+            match (signed, distance < 0) {
+                (true, _) => {
+                    self.asm.add(ecx, distance)?;
+                    self.asm.jo(leaving)?;
+                }
+                (false, false) => {
+                    self.asm.add(ecx, distance)?;
+                    self.asm.jb(leaving)?;
+                }
+                (false, true) => {
+                    self.asm.sub(ecx, distance.wrapping_neg())?;
+                    self.asm.jb(leaving)?;
+                }
+            }
+        }
+        self.cache.unlock();
+        Ok(())
+    }
+
+    /// Leaves to the interpreter if the lanes of a value differ in their signs. The lanes reach over less than half of the range.
+    fn check_sign(&mut self, pc: u32, operand: u32, steps: Steps, wide: bool) -> Emitted {
+        let low: i64 = steps.iter().map(|step| (*step).min(0)).sum();
+        let high: i64 = steps.iter().map(|step| (*step).max(0)).sum();
+        let live = self.live.clone();
+        let base = self.repeated(operand, wide)?;
+        let leaving = self.leaving(pc, &live);
+        self.asm.vmovq(rax, X[base])?;
+        self.asm.lea(rcx, qword_ptr(rax + high as i32))?;
+        self.asm.lea(rdx, qword_ptr(rax + low as i32))?;
+        if wide {
+            self.asm.xor(rcx, rdx)?
+        } else {
+            self.asm.xor(ecx, edx)?
+        }
+        self.asm.js(leaving)?;
+        self.cache.unlock();
+        Ok(())
+    }
+}

@@ -1,0 +1,242 @@
+//! Loads and stores whose addresses are in a row, or that not all lanes execute.
+//!
+//! All addresses are compared with the memory that the access last found, its site. Then the lanes' elements are gathered by vector
+//! instructions, or stored one after the other, so that of several stores to one address that of the last lane remains.
+
+use super::cache::{Emitted, Held, X, Y};
+use super::context::{LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES, SHARED as SHARED_BASE, SHARED_BYTES};
+use super::emitter::{ACTIVE, Emitter};
+use super::value::Kind;
+use crate::machine::access_mode::{SHARED, is_wide, space};
+use crate::machine::program::{CONSTANT, Instruction};
+use crate::machine::template::Template;
+use iced_x86::code_asm::*;
+use iced_x86::{Code, MemoryOperand, Register};
+
+/// An access: its operands, and where its memory is.
+#[derive(Clone, Copy)]
+struct Access {
+    address: u32,
+    /// Whether addresses have 64 bits.
+    far: bool,
+    offset: i32,
+    shared: bool,
+    site: i32,
+    size: i32,
+}
+
+impl Emitter<'_> {
+    /// Emits a load or store of any addresses, with an offset that is a multiple of the element's size.
+    pub(super) fn scattered(&mut self, pc: u32, offset: i32) -> Emitted<bool> {
+        let program = self.known.program;
+        let (Instruction { d, a, b, c: mode, .. }, pattern) =
+            (program.code[pc as usize], program.patterns[pc as usize]);
+        let wide = pattern.wide;
+        let site = self.new_site();
+        let access = Access {
+            address: a,
+            far: is_wide(mode),
+            offset,
+            shared: space(mode) == SHARED,
+            site: site as i32 * 24,
+            size: if wide { 8 } else { 4 },
+        };
+        let live = self.live.clone();
+        let [sign, low] = self.compare_addresses(access)?;
+        let missed = self.missing(pc, (site, access.size as u64), &live);
+        self.asm.vmovmskps(eax, Y[sign])?;
+        self.asm.test(eax, eax)?;
+        self.asm.jne(missed.at)?;
+        let bits = self
+            .pooled(std::array::from_fn(|word| if access.far && word % 2 == 1 { 0 } else { access.size as u32 - 1 }));
+        self.asm.vptest(Y[low], ymmword_ptr(bits))?;
+        self.asm.jne(missed.at)?;
+        self.cache.unlock();
+        if access.shared {
+            self.asm.mov(rax, qword_ptr(r12 + SHARED_BASE))?;
+        } else {
+            self.asm.mov(rax, qword_ptr(r13 + (access.site + 16)))?;
+        }
+        if pattern.template == Some(Template::Store) {
+            self.store_lanes(access, b, wide)?;
+        } else {
+            for part in 0..if wide { 8 } else { 4 } {
+                self.cache.unlock();
+                let at = if wide { self.gather_wide(access, part)? } else { self.gather(access, part)? };
+                self.define(at, d, part, wide);
+            }
+            self.set_kind(d, Kind::Row);
+        }
+        self.found(missed)?;
+        Ok(true)
+    }
+
+    /// Leaves the lanes that do not take part out of a part of a row, if there may be any.
+    fn leave_out(&mut self, at: AsmRegisterYmm, part: u8, wide: bool) -> Emitted {
+        if self.known.whole {
+            return Ok(());
+        }
+        let lanes = if wide { LEFT_OUT_WIDE_LANES } else { LEFT_OUT_LANES } + 32 * i32::from(part);
+        self.asm.vmovdqu(ymm14, ymmword_ptr(r12 + lanes))?;
+        self.asm.vpandn(at, ymm14, at)
+    }
+
+    /// Compares the addresses with the memory. Returns the vector registers with a highest bit for each lane outside of it, and with all
+    /// bits of the addresses. A highest bit in the lower half of a lane of 64 bits is cleared.
+    fn compare_addresses(&mut self, access: Access) -> Emitted<[usize; 2]> {
+        let Access { address, far, offset, shared, site, size } = access;
+        let (start, room) = (self.take()?, self.take()?);
+        let (sign, low) = (self.take()?, self.take()?);
+        // The distance of an address from the start must not exceed the room.
+        if shared {
+            self.asm.mov(rcx, qword_ptr(r12 + SHARED_BYTES))?;
+            self.asm.xor(eax, eax)?;
+            self.asm.sub(rcx, size)?;
+        } else {
+            self.asm.mov(rax, qword_ptr(r13 + site))?;
+            self.asm.mov(rcx, qword_ptr(r13 + (site + 8)))?;
+        }
+        self.asm.sub(rax, offset)?;
+        for (at, from) in [(start, rax), (room, rcx)] {
+            self.asm.vmovq(X[at], from)?;
+            if far { self.asm.vpbroadcastq(Y[at], X[at])? } else { self.asm.vpbroadcastd(Y[at], X[at])? }
+        }
+        self.asm.vpxor(Y[sign], Y[sign], Y[sign])?;
+        self.asm.vpxor(Y[low], Y[low], Y[low])?;
+        for part in 0..if far { 8 } else { 4 } {
+            let at = self.part(address, part, far)?;
+            self.asm.vmovdqa(ymm15, Y[at])?;
+            self.leave_out(ymm15, part, far)?;
+            self.asm.vpor(Y[low], Y[low], ymm15)?;
+            // A negative distance, or a negative rest, has the highest bit.
+            if far {
+                self.asm.vpsubq(ymm15, Y[at], Y[start])?;
+                self.asm.vpsubq(ymm14, Y[room], ymm15)?;
+            } else {
+                self.asm.vpsubd(ymm15, Y[at], Y[start])?;
+                self.asm.vpsubd(ymm14, Y[room], ymm15)?;
+            }
+            self.asm.vpor(ymm15, ymm15, ymm14)?;
+            self.leave_out(ymm15, part, far)?;
+            self.asm.vpor(Y[sign], Y[sign], ymm15)?;
+            self.cache.unlock();
+            [start, room, sign, low].into_iter().for_each(|at| self.cache.lock(at));
+        }
+        if far {
+            self.asm.vpsrad(Y[sign], Y[sign], 31)?;
+            self.asm.vpshufd(Y[sign], Y[sign], 0xf5)?;
+        }
+        Ok([sign, low])
+    }
+
+    /// The lanes of a part that take part, in the second last vector register.
+    fn taking(&mut self, part: u8, wide: bool) -> Emitted {
+        self.asm.vpcmpeqd(ymm14, ymm14, ymm14)?;
+        if self.known.whole {
+            return Ok(());
+        }
+        let lanes = if wide { LEFT_OUT_WIDE_LANES } else { LEFT_OUT_LANES } + 32 * i32::from(part);
+        self.asm.vpxor(ymm14, ymm14, ymmword_ptr(r12 + lanes))
+    }
+
+    /// Emits an instruction that gathers elements at `rax`, an index and an offset, in the lanes of a mask.
+    fn emit_gather(&mut self, code: Code, d: Register, (index, offset): (Register, i32), mask: Register) -> Emitted {
+        let place = MemoryOperand::new(Register::RAX, index, 1, offset.into(), 1, false, Register::None);
+        self.asm.add_instruction(iced_x86::Instruction::with3(code, d, place, mask)?)
+    }
+
+    /// Gathers eight elements of 32 bits. Each lane is its own access.
+    fn gather(&mut self, access: Access, part: u8) -> Emitted<usize> {
+        let Access { address, far, offset, .. } = access;
+        let d = self.take()?;
+        if !far {
+            let at = self.part(address, part, false)?;
+            let offset = self.pooled([offset as u32; 8]);
+            self.asm.vpaddd(ymm15, Y[at], ymmword_ptr(offset))?;
+            self.taking(part, false)?;
+            self.asm.vpxor(Y[d], Y[d], Y[d])?;
+            self.emit_gather(Code::VEX_Vpgatherdd_ymm_vm32y_ymm, Y[d].into(), (ymm15.into(), 0), ymm14.into())?;
+            return Ok(d);
+        }
+        let (low, high) = (self.part(address, 2 * part, true)?, self.part(address, 2 * part + 1, true)?);
+        self.taking(part, false)?;
+        self.asm.vpxor(Y[d], Y[d], Y[d])?;
+        self.asm.vpxor(ymm15, ymm15, ymm15)?;
+        self.emit_gather(Code::VEX_Vpgatherqd_xmm_vm64y_xmm, X[d].into(), (Y[low].into(), offset), xmm14.into())?;
+        self.taking(part, false)?;
+        self.asm.vextracti128(xmm14, ymm14, 1)?;
+        self.emit_gather(Code::VEX_Vpgatherqd_xmm_vm64y_xmm, xmm15.into(), (Y[high].into(), offset), xmm14.into())?;
+        self.asm.vinserti128(Y[d], Y[d], xmm15, 1)?;
+        Ok(d)
+    }
+
+    /// Gathers four elements of 64 bits.
+    fn gather_wide(&mut self, access: Access, part: u8) -> Emitted<usize> {
+        let Access { address, far, offset, .. } = access;
+        let d = self.take()?;
+        if far {
+            let at = self.part(address, part, true)?;
+            self.taking(part, true)?;
+            self.asm.vpxor(Y[d], Y[d], Y[d])?;
+            self.emit_gather(Code::VEX_Vpgatherqq_ymm_vm64y_ymm, Y[d].into(), (Y[at].into(), offset), ymm14.into())?;
+            return Ok(d);
+        }
+        let at = self.part(address, part / 2, false)?;
+        let offset = self.pooled([offset as u32; 8]);
+        self.asm.vpaddd(ymm15, Y[at], ymmword_ptr(offset))?;
+        if part % 2 == 1 {
+            self.asm.vextracti128(xmm15, ymm15, 1)?;
+        }
+        self.taking(part, true)?;
+        self.asm.vpxor(Y[d], Y[d], Y[d])?;
+        self.emit_gather(Code::VEX_Vpgatherdq_ymm_vm32x_ymm, Y[d].into(), (xmm15.into(), 0), ymm14.into())?;
+        Ok(d)
+    }
+
+    /// Brings the row of an operand to the frame, and returns its register and offset.
+    fn row_in_memory(&mut self, operand: u32, wide: bool) -> Emitted<(AsmRegister64, i32)> {
+        let at = (operand & !CONSTANT) as i32;
+        if operand & CONSTANT != 0 {
+            return Ok((r14, at));
+        }
+        if self.known.kind(&self.kinds, operand) != Kind::Row {
+            self.write_row(operand, wide)?;
+            return Ok((r15, at));
+        }
+        for register in 0..self.cache.held.len() {
+            if let Some(held) = self.cache.held[register].filter(|held| held.operand == operand && held.dirty) {
+                self.write_back(register, held)?;
+                self.cache.held[register] = Some(Held { dirty: false, ..held });
+            }
+        }
+        Ok((r15, at))
+    }
+
+    /// Stores the elements of the lanes that take part, in their order. `rax` is the base.
+    fn store_lanes(&mut self, access: Access, b: u32, wide: bool) -> Emitted {
+        let Access { address, far, offset, .. } = access;
+        let (addresses, from) = self.row_in_memory(address, far)?;
+        let (values, source) = self.row_in_memory(b, wide)?;
+        let again = self.asm.create_label();
+        self.asm.mov(edx, dword_ptr(rbx + ACTIVE))?;
+        self.set(again)?;
+        self.asm.tzcnt(ecx, edx)?;
+        if far {
+            self.asm.mov(rsi, qword_ptr(addresses + rcx * 8 + from))?;
+            self.asm.add(rsi, offset)?;
+        } else {
+            self.asm.mov(esi, dword_ptr(addresses + rcx * 4 + from))?;
+            self.asm.add(esi, offset)?;
+        }
+        if wide {
+            self.asm.mov(r8, qword_ptr(values + rcx * 8 + source))?;
+            self.asm.mov(qword_ptr(rax + rsi), r8)?;
+        } else {
+            self.asm.mov(r8d, dword_ptr(values + rcx * 4 + source))?;
+            self.asm.mov(dword_ptr(rax + rsi), r8d)?;
+        }
+        self.asm.blsr(edx, edx)?;
+        self.asm.jne(again)?;
+        self.asm.inc(qword_ptr(rbx + super::access::CHANGES))
+    }
+}

@@ -1,0 +1,76 @@
+//! The operations of instructions for which [`native`](super::native) generates code.
+//!
+//! An instruction holds the function that executes it, which does not tell what it computes. The resolver knows, and states it here. An
+//! instruction without a template is executed by its function.
+
+use super::linear::Operation;
+
+/// An operation on registers that [`Operation`] does not have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arithmetic {
+    Minimum {
+        signed: bool,
+    },
+    Maximum {
+        signed: bool,
+    },
+    /// A product of numbers of 32 bits plus a number of 64 bits.
+    MultiplyAddWide {
+        signed: bool,
+    },
+    FloatAdd,
+    FloatSubtract,
+    FloatMultiply,
+    FloatFused,
+    FloatDivide,
+    FloatRoot,
+    FloatReciprocal,
+    FloatNegate,
+    FloatAbsolute,
+    FloatMinimum,
+    FloatMaximum,
+    /// Sets a predicate. The number is the comparison as AVX encodes it.
+    FloatCompare(u8),
+    /// From an integer of 32 bits with a sign.
+    FloatFromSigned,
+    /// From `f32` to `f64`, and back.
+    FloatWiden,
+    FloatNarrow,
+    /// From `f32` to an integer of 32 bits with a sign, towards zero.
+    SignedFromFloat,
+    MaskAnd,
+    MaskOr,
+    MaskXor,
+    MaskNot,
+}
+
+/// The operation of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Template {
+    Integer(Operation),
+    Further(Arithmetic),
+    /// A plain load or store of one element that fills its register.
+    Load,
+    Store,
+    /// Jumps to `imm`: always, or where the predicate `a` differs from `b`.
+    Branch,
+    BranchIf,
+}
+
+/// The facts that generated code uses of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Pattern {
+    pub template: Option<Template>,
+    /// Whether the result, or the compared values, have 64 bits.
+    pub wide: bool,
+    /// Whether `extra` has the bits of `machine::linear`.
+    pub has_kinds: bool,
+    /// Whether the instruction loads or stores, and `c` is a mode.
+    pub accesses: bool,
+    /// Whether the function of the instruction executes those after it too.
+    pub fused: bool,
+    /// Whether execution can continue with the next instruction.
+    pub falls: bool,
+    /// Whether the instruction jumps to one of several places.
+    pub indexed: bool,
+}

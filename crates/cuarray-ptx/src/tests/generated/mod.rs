@@ -1,0 +1,145 @@
+//! Generated code and the interpreter give the same results, bit by bit.
+//!
+//! Each kernel of this crate's tests runs both ways; see [`Way::Generated`](super::Way::Generated). Here, random kernels do.
+
+mod kernels;
+
+use super::random::Random;
+use super::*;
+use kernels::{Kernel, REGISTERS};
+
+/// The words of 64 bits of a buffer.
+const WORDS: usize = 1 << 14;
+
+/// The number of random kernels, unless `RANDOM_KERNELS` has another.
+const KERNELS: u64 = 500;
+
+/// The effects of a launch.
+#[derive(PartialEq, Eq, Debug)]
+struct Left {
+    memory: Vec<u64>,
+    fault: Option<crate::Fault>,
+    instructions: u64,
+    nanoseconds: u64,
+    races: Vec<crate::Race>,
+    misuses: Vec<crate::Misuse>,
+    touched: Vec<crate::TouchedRange>,
+    undefined: Vec<(u64, u64)>,
+}
+
+impl Left {
+    /// All but the memory.
+    fn facts(&self) -> impl std::fmt::Debug {
+        let Left { memory: _, fault, instructions, nanoseconds, races, misuses, touched, undefined } = self;
+        (fault, instructions, nanoseconds, races, misuses, touched, undefined)
+    }
+}
+
+fn left_by(run: &Run<'_>, way: Way) -> Left {
+    let mut memory: Vec<u64> = (0..WORDS as u64).map(|word| kernels::scattered(word) ^ word << 7).collect();
+    let outcome = run.executed(&mut [&mut memory], way, 1);
+    let Outcome { fault, instructions, nanoseconds, races, misuses, touched, undefined, .. } = outcome;
+    Left { memory, fault, instructions, nanoseconds, races, misuses, touched, undefined }
+}
+
+/// Runs one kernel both ways. Every fourth launch is recorded.
+fn compare(seed: u64) -> (bool, u64) {
+    let kernel = Kernel::random(&mut Random(seed));
+    let run = Run {
+        source: &kernel.source,
+        grid: kernel.grid,
+        threads: kernel.threads,
+        more: kernel.parameters.clone(),
+        budget: 1 << 22,
+        ..Run::default()
+    };
+    let ways = match seed % 4 {
+        0 => [Way::Recorded, Way::GeneratedRecorded],
+        _ => [Way::Unrecorded, Way::Generated],
+    };
+    let [interpreted, generated] = ways.map(|way| left_by(&run, way));
+    let report = || {
+        let lines = kernel.source.lines().enumerate().map(|(line, text)| format!("{:4} {text}\n", line + 1));
+        format!("seed {seed}, {:?} blocks of {:?} threads\n{}", kernel.grid, kernel.threads, lines.collect::<String>())
+    };
+    let places = interpreted.memory.iter().zip(&generated.memory).enumerate();
+    let differing: Vec<String> = places
+        .filter(|(_, (one, other))| one != other)
+        .map(|(at, (one, other))| {
+            let (thread, register) = (at / REGISTERS.len(), REGISTERS[at % REGISTERS.len()]);
+            format!("word {at}, {register} of thread {thread}: {one:#x} interpreted, {other:#x} generated")
+        })
+        .take(8)
+        .collect();
+    assert!(differing.is_empty(), "{}{}", report(), differing.join("\n"));
+    // The memory is equal. A launch that fails counts the instructions up to the fault.
+    assert!(interpreted == generated, "{}{:#?}", report(), [&interpreted, &generated].map(Left::facts));
+    (interpreted.fault.is_some(), interpreted.instructions)
+}
+
+/// Each seed gives one kernel. `RANDOM_KERNELS_FROM` is the first one.
+#[test]
+fn random_kernels_leave_the_same_memory_faults_and_counts() {
+    let setting = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    let first: u64 = setting("RANDOM_KERNELS_FROM").unwrap_or(1);
+    let count = setting("RANDOM_KERNELS").unwrap_or(KERNELS);
+    let results: Vec<(bool, u64)> = (first..first + count).map(compare).collect();
+    let failed = results.iter().filter(|(failed, _)| *failed).count();
+    // Most kernels end, and some fail, so that both are compared.
+    assert!(count < 100 || failed > 0 && failed * 4 < results.len(), "{failed} of {count} kernels failed");
+}
+
+const SUM: &str = ".visible .entry k(.param .u64 out, .param .u32 n) { .reg .pred %p; .reg .b32 %t, %n, %i; .reg .b64 %out, %a;\n\
+    ld.param.u64 %out, [out]; ld.param.u32 %n, [n]; mov.u32 %t, %tid.x; mul.wide.u32 %a, %t, 4; add.u64 %out, %out, %a; mov.u32 %i, 0;\n\
+    L: add.u32 %t, %t, %i; add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %n; @%p bra L; st.global.u32 [%out], %t; ret; }";
+
+/// The number of [`SUM`]'s threads.
+const THREADS: u32 = 64;
+
+/// The results of [`SUM`] for `n` rounds, and the program that gave them.
+fn sum(code: Code, record: bool, n: u64) -> (Program, Vec<u64>) {
+    let program = load(SUM).expect("the kernel is valid");
+    let mut memory = vec![0_u64; THREADS as usize / 2];
+    let host = memory.as_mut_ptr() as u64;
+    let end = BASE + 4 * u64::from(THREADS);
+    let regions = [Region { start: BASE, end, host, writable: true, slack: 0, group: 0 }];
+    let (constants, parameters) = (program.constants(|_| 0), [BASE, n]);
+    let launch = Launch::new(&program, 0, &constants, &parameters);
+    let launch = Launch { threads: [THREADS, 1, 1], regions: &regions, record, races: record, code, ..launch };
+    // SAFETY: the region is the buffer.
+    let outcome = unsafe { execute(&launch) };
+    assert_eq!(outcome.fault, None);
+    (program, memory)
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn code_is_generated_where_it_is_asked_for() {
+    let expected: Vec<u64> =
+        (0..u64::from(THREADS)).step_by(2).map(|thread| (thread + 45) | (thread + 46) << 32).collect();
+    for (code, record, generated) in [
+        (Code::Generated, false, true),
+        (Code::Generated, true, true),
+        // A short launch is not worth it.
+        (Code::GeneratedIfWorth, false, false),
+        (Code::Interpreted, false, false),
+    ] {
+        let (program, memory) = sum(code, record, 10);
+        assert_eq!(memory, expected, "{code:?}");
+        let wide = crate::machine::has_vectors();
+        assert_eq!(program.generated.functions() > 0, generated && wide, "{code:?}, recorded: {record}");
+    }
+}
+
+/// A warp's turn ends in the loop, where the interpreter has linear values that are not in their rows.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn code_takes_over_in_the_middle_of_a_launch() {
+    const ROUNDS: u64 = 40_000;
+    for record in [false, true] {
+        let (_, expected) = sum(Code::Interpreted, record, ROUNDS);
+        let (program, memory) = sum(Code::GeneratedIfWorth, record, ROUNDS);
+        assert_eq!(memory, expected, "recorded: {record}");
+        assert_eq!(program.generated.functions() > 0, crate::machine::has_vectors(), "recorded: {record}");
+    }
+}
