@@ -440,6 +440,13 @@ programs: ## run PROGRAMS random safe programs (1000000: about 10 minutes) on th
 	$(call say,$(PROGRAMS) random safe programs)
 	CUARRAY_PROGRAMS=$(PROGRAMS) cargo test --release -p cuarray --test safe_programs random -- --nocapture
 
+RANDOM_KERNELS := 10000
+
+.PHONY: generated-code
+generated-code: ## run RANDOM_KERNELS random kernels (10000) by the interpreter and by generated code, and compare what they leave
+	$(call say,$(RANDOM_KERNELS) random kernels both ways)
+	RANDOM_KERNELS=$(RANDOM_KERNELS) cargo test --release -p cuarray-ptx --lib generated:: -- --nocapture
+
 # The standard library is compiled without the sanitizer: tests/thread_sanitizer tells the sanitizer of its locks, and lists the false
 # reports that remain. One test runs at a time; the threads of each test run together. A test that uses data after a scope of threads
 # joins each thread, because the sanitizer does not always see the end of a scope.

@@ -75,7 +75,7 @@ def linked(metadata: dict[str, Any]) -> set[str]:
             set(),
         ),
         ("cuarray-races", {"serde", "serde_json"}, set()),
-        ("cuarray-ptx", {"lz4_flex", "rustc-hash", "ruzstd", "smallvec"}, set()),
+        ("cuarray-ptx", {"iced-x86", "libc", "lz4_flex", "rustc-hash", "ruzstd", "smallvec"}, set()),
         ("cuarray-cudart", {"cuarray-abi", "libc", "rustc-hash"}, set()),
         ("cuarray-toolchain", {"cuarray-ptx", "libc"}, set()),
         ("cuarray-testing", {"cuarray", "proptest"}, {"pyo3"}),

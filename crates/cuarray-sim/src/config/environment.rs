@@ -2,7 +2,7 @@
 
 use super::{CAPABILITIES, Config, Fault, HostOrder, LEAST_MEMORY, MOST_MEMORY};
 use cuarray_abi::CUresult;
-use cuarray_ptx::KernelOrder;
+use cuarray_ptx::{Code, KernelOrder};
 use cuarray_races::report::Format;
 use cuarray_races::suppression;
 use std::cell::RefCell;
@@ -117,6 +117,15 @@ impl<F: Fn(&str) -> Result<Option<String>, String>> Settings<F> {
         })?;
         self.read("CUARRAY_SIM_CORES", "a number of threads, 0 to 1024", &mut |value| {
             config.cores = value.parse().ok().filter(|cores| *cores <= 1024)?;
+            Some(())
+        })?;
+        self.read("CUARRAY_SIM_GENERATED_CODE", "0, 1 or always", &mut |value| {
+            config.code = match value {
+                "0" => Code::Interpreted,
+                "1" => Code::GeneratedIfWorth,
+                "always" => Code::Generated,
+                _ => return None,
+            };
             Some(())
         })?;
         Ok(())

@@ -10,7 +10,7 @@ pub(crate) mod textures;
 
 use crate::schedule::Schedule;
 use cuarray_abi::{CUresult, ENTRY_POINTS};
-use cuarray_ptx::KernelOrder;
+use cuarray_ptx::{Code, KernelOrder};
 use cuarray_races::suppression::Suppression;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -129,6 +129,8 @@ pub struct Config {
     pub memory_wait: Duration,
     /// The number of threads that execute the blocks of a launch; 0 for the number of cores (`CUARRAY_SIM_CORES`).
     pub cores: usize,
+    /// Whether kernels run as code that is generated for the processor (`CUARRAY_SIM_GENERATED_CODE`).
+    pub code: Code,
 }
 
 impl Default for Config {
@@ -167,6 +169,7 @@ impl Default for Config {
             interrupts: false,
             memory_wait: Duration::from_secs(30),
             cores: 0,
+            code: Code::default(),
         }
     }
 }

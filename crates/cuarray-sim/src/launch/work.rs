@@ -139,6 +139,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
         resident_warps: launch.settings.resident_warps,
         number: state.code.executed_launches,
         workers: workers(launch.settings.cores),
+        code: launch.settings.code,
         textures: &textures,
         service: &services,
     };

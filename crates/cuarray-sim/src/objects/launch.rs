@@ -108,6 +108,8 @@ pub(crate) struct Settings {
     /// Whether signals that the program handles end the launch.
     pub interrupts: bool,
     pub cores: usize,
+    /// Whether code is generated for the kernel.
+    pub code: cuarray_ptx::Code,
     pub quiet: bool,
     /// Whether races between threads are checked.
     pub races: bool,

@@ -203,6 +203,7 @@ pub(crate) fn prepare(
             memory_wait: settings.memory_wait,
             interrupts: settings.interrupts,
             cores: settings.cores,
+            code: settings.code,
             quiet: settings.quiet,
             races: settings.findings && settings.kernel_races,
             searched: settings.searched_memory(),
