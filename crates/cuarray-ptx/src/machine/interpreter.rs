@@ -2,6 +2,7 @@
 //!
 //! A *fragment* is the lanes of a warp that execute together. A divergent branch splits a fragment, and fragments merge where they meet.
 
+use super::Flow;
 use super::asynchronous::Copying;
 use super::block::{Block, GridBarrier};
 use super::cluster::Cluster;
@@ -14,11 +15,12 @@ use super::misuse::Misuses;
 use super::native::Native;
 use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
+#[cfg(target_arch = "x86_64")]
+use super::processor;
 use super::recorder::Recorder;
 use super::turns::Turns;
 use super::undefined::Undefined;
 use super::warp::Warp;
-use super::{Flow, processor};
 use crate::machine::program::{Instruction, Program, UNGUARDED};
 use crate::races::Races;
 use crate::races::causality::Causality;
@@ -118,6 +120,7 @@ pub(crate) struct Machine<'p> {
     /// The generated code; nothing while it runs.
     pub native: Option<Box<Native>>,
     /// The payload of a panic in a function that generated code has called.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub panic: Option<Box<dyn Any + Send>>,
     pub launch: &'p Launch<'p>,
     pub program: &'p Program,

@@ -98,6 +98,7 @@ pub(crate) struct Warp {
     /// Whether all values are in rows, so that generated code can run.
     pub plain: bool,
     /// The first lanes' values of linear registers, and the registers whose rows do not have them yet; see `native`.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub scalars: Vec<u64>,
     pub deferred: Option<Deferred>,
     /// The fragments that are not running.

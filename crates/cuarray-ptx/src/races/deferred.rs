@@ -56,6 +56,7 @@ pub(crate) struct Known {
 
 impl Known {
     /// No place.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub(crate) const NONE: Known = Known { generation: 0, base: 0 };
 }
 
@@ -120,6 +121,7 @@ impl Deferred {
     /// Lists a read of a whole warp, at an offset from addresses that `known` may refer to. Returns `false` if the read must be
     /// compared at once.
     #[inline(always)]
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub(crate) fn list(&mut self, now: &Now, known: &mut Known, groups: impl Fn() -> Groups, offset: u32) -> bool {
         self.settle(now);
         if !self.takes(now) {
