@@ -7,7 +7,7 @@
 use crate::config::{Config, Fault, HostOrder};
 use crate::error_log::ErrorLog;
 use crate::fork;
-use crate::host_access::{self, HostAccess};
+use crate::host_access::{self, HostAccess, valgrind};
 use crate::objects::device;
 use crate::objects::green_context::Scope;
 use crate::ordering_calls::OrderingCalls;
@@ -90,7 +90,8 @@ impl Driver {
         let faults = config.as_ref().map(|config| config.faults.clone()).unwrap_or_default();
         let schedule = config.as_ref().map(|config| config.schedule.clone()).unwrap_or_default();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let watched = config.as_ref().is_ok_and(|config| config.findings && config.host_accesses);
+        let watched = config.as_ref().is_ok_and(|config| config.findings && config.host_accesses)
+            && !valgrind::executes_process();
         let host_access_changed = Arc::new(AtomicBool::new(false));
         let host_access = HostAccess::new(watched.then_some(number), host_access_changed.clone());
         let mut state = State::new(Mode::of(&schedule), detector, host_access, execute);
@@ -149,8 +150,10 @@ impl Driver {
         if state.devices.is_empty() {
             fork::watch();
             let devices = device::of_config(config).map_err(|error| {
-                let text =
-                    format!("no address space for {} devices of {} bytes: {error}", config.devices, config.memory);
+                let Config { devices, memory, .. } = config;
+                let text = format!(
+                    "no address space for {devices} devices of {memory} bytes: {error}; set CUARRAY_SIM_MEMORY to fewer bytes"
+                );
                 eprintln!("cuarray-sim: {text}");
                 self.log_error(&text);
                 CUresult::CUDA_ERROR_OUT_OF_MEMORY

@@ -11,6 +11,7 @@
 mod fault;
 mod instruction;
 mod page;
+pub(crate) mod valgrind;
 
 pub(crate) use fault::{Fault, any_logged, explain_faults_in, take_logged};
 

@@ -4,6 +4,7 @@
 
 use crate::config::Config;
 use crate::driver::Driver;
+use crate::host_access::valgrind;
 use crate::process::family;
 use crate::site;
 use crate::state::State;
@@ -73,6 +74,10 @@ pub(crate) fn unchecked(driver: &Driver, state: &State) -> Vec<String> {
         let (searched, touched) = (partly.searched >> 20, partly.touched >> 20);
         let launches = count(partly.launches, "launch", "launches");
         lines.push(format!("races between blocks: watched about {searched} of {touched} MB of {launches} (CUARRAY_SIM_KERNEL_RACES_MEMORY)"));
+    }
+    let watches = |config: &Config| config.findings && config.host_accesses;
+    if driver.config.as_ref().is_ok_and(watches) && unused(driver).is_none() && valgrind::executes_process() {
+        lines.push("the host's own accesses were not watched, because valgrind executes the program".to_owned());
     }
     // Allocations share pages there, so the page of an access does not name its allocation.
     if driver.config.as_ref().is_ok_and(|config| config.host_readable && config.findings) && unused(driver).is_none() {
