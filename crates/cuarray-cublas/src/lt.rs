@@ -27,7 +27,7 @@ pub use descriptors::{
 pub use product::cublasLtMatmul;
 pub use transform::cublasLtMatrixTransform;
 
-use crate::handle::{create_lt, destroy};
+use crate::handle::{create_lt, destroy_lt};
 use crate::management::version;
 use crate::status;
 use crate::status::INVALID_VALUE;
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn cublasLtCreate(major: c_int, handle: *mut cublasHandle_
 /// # Safety
 /// None is needed: a handle is a number.
 pub unsafe extern "C" fn cublasLtDestroy(_: c_int, handle: cublasHandle_t) -> cublasStatus_t {
-    guarded(c"cublasLtDestroy", || destroy(handle))
+    guarded(c"cublasLtDestroy", || destroy_lt(handle))
 }
 
 /// `cublasLtGetProperty`.

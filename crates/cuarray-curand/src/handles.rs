@@ -4,9 +4,8 @@ use crate::distribution::Kind;
 use crate::generator::{Choice, Output, Progress, check_length};
 use crate::status::{Outcome, curandStatus_t};
 use cuarray_abi::CUstream;
-use cuarray_stream_work::{Place, Plain, Rows, Work};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use cuarray_stream_work::{Objects, Place, Plain, Rows, Work};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// `curandGenerator_t`: a number, never the address of anything.
 #[allow(non_camel_case_types)]
@@ -27,16 +26,7 @@ pub(crate) struct Current {
     pub(crate) progress: Option<Progress>,
 }
 
-#[derive(Default)]
-struct Table {
-    handles: HashMap<usize, Arc<Handle>>,
-    made: usize,
-}
-
-fn table() -> std::sync::MutexGuard<'static, Table> {
-    static TABLE: OnceLock<Mutex<Table>> = OnceLock::new();
-    TABLE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
-}
+static HANDLES: Objects<Arc<Handle>, curandStatus_t> = Objects::new(0x6372_0000_0000, curandStatus_t::NOT_INITIALIZED);
 
 /// Makes a generator, for the current context or for the host.
 pub(crate) fn create(choice: Choice, on_device: bool) -> Outcome<usize> {
@@ -45,22 +35,17 @@ pub(crate) fn create(choice: Choice, on_device: bool) -> Outcome<usize> {
         false => None,
     };
     let current = Current { choice, stream: CUstream::NULL, progress: None };
-    let mut table = table();
-    table.made += 1;
-    // Distinct from small numbers and aligned, as an address is.
-    let number = 0x6372_0000_0000 + table.made * 64;
-    table.handles.insert(number, Arc::new(Handle { place, state: Mutex::new(current) }));
-    Ok(number)
+    Ok(HANDLES.add(Arc::new(Handle { place, state: Mutex::new(current) })))
 }
 
 /// The generator of a number.
 pub(crate) fn find(number: usize) -> Outcome<Arc<Handle>> {
-    table().handles.get(&number).cloned().ok_or(curandStatus_t::NOT_INITIALIZED)
+    HANDLES.get(number)
 }
 
 /// Ends a generator, after the work of its context.
 pub(crate) fn destroy(number: usize) -> Outcome {
-    let removed = table().handles.remove(&number).ok_or(curandStatus_t::NOT_INITIALIZED)?;
+    let removed = HANDLES.remove(number)?;
     if let Some(place) = &removed.place {
         place.destroy();
     }

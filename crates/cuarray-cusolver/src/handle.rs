@@ -3,10 +3,9 @@
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::cusolverStatus_t;
 use cuarray_abi::CUstream;
-use cuarray_stream_work::{Place, guarded};
-use std::collections::HashMap;
+use cuarray_stream_work::{Objects, Place, guarded};
 use std::ffi::{CStr, c_int};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The settings of a handle.
 #[derive(Clone, Debug)]
@@ -39,73 +38,41 @@ pub(crate) enum Parameters {
     Gesvdj,
 }
 
-#[derive(Default)]
-struct Table {
-    handles: HashMap<usize, Arc<Handle>>,
-    /// Objects of parameters. No result depends on their options.
-    parameters: HashMap<usize, Parameters>,
-    made: usize,
-}
-
-impl Table {
-    fn number(&mut self) -> usize {
-        self.made += 1;
-        // Distinct from small numbers and aligned, as an address is.
-        0x6373_0000_0000 + self.made * 64
-    }
-}
-
-static TABLE: OnceLock<RwLock<Table>> = OnceLock::new();
-
-fn table() -> &'static RwLock<Table> {
-    TABLE.get_or_init(RwLock::default)
-}
+static HANDLES: Objects<Arc<Handle>, cusolverStatus_t> =
+    Objects::new(0x6373_0000_0000, cusolverStatus_t::NOT_INITIALIZED);
+/// Objects of parameters. No result depends on their options.
+static PARAMETERS: Objects<Parameters, cusolverStatus_t> = Objects::new(0x6374_0000_0000, INVALID_VALUE);
 
 /// Makes a handle in the current context.
 pub(crate) fn create() -> Outcome<usize> {
     let place = Place::current().map_err(|_| cusolverStatus_t::NOT_INITIALIZED)?;
     let settings = Mutex::new(Settings { stream: CUstream::NULL, determinism: 1 });
-    let mut table = table().write().unwrap_or_else(PoisonError::into_inner);
-    let number = table.number();
-    table.handles.insert(number, Arc::new(Handle { place, settings }));
-    Ok(number)
-}
-
-/// The handle of a number.
-pub(crate) fn find(number: usize) -> Outcome<Arc<Handle>> {
-    let table = table().read().unwrap_or_else(PoisonError::into_inner);
-    table.handles.get(&number).cloned().ok_or(cusolverStatus_t::NOT_INITIALIZED)
+    Ok(HANDLES.add(Arc::new(Handle { place, settings })))
 }
 
 /// Runs a function of a handle, under its name for the driver.
 pub(crate) fn with_handle(name: &'static CStr, handle: usize, f: impl FnOnce(&Handle) -> Outcome) -> cusolverStatus_t {
-    guarded(name, || f(&*find(handle)?))
+    guarded(name, || f(&*HANDLES.get(handle)?))
 }
 
 /// Ends a handle, after the work of its context.
 pub(crate) fn destroy(number: usize) -> Outcome {
-    let removed = table().write().unwrap_or_else(PoisonError::into_inner).handles.remove(&number);
-    removed.ok_or(cusolverStatus_t::NOT_INITIALIZED)?.place.destroy();
+    HANDLES.remove(number)?.place.destroy();
     Ok(())
 }
 
 /// Makes an object of parameters.
 pub(crate) fn create_parameters(kind: Parameters) -> usize {
-    let mut table = table().write().unwrap_or_else(PoisonError::into_inner);
-    let number = table.number();
-    table.parameters.insert(number, kind);
-    number
+    PARAMETERS.add(kind)
 }
 
 /// Checks that the object of parameters exists.
 pub(crate) fn check_parameters(kind: Parameters, number: usize) -> Outcome {
-    let table = table().read().unwrap_or_else(PoisonError::into_inner);
-    if table.parameters.get(&number) == Some(&kind) { Ok(()) } else { Err(INVALID_VALUE) }
+    if PARAMETERS.get(number)? == kind { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
 /// Ends an object of parameters.
 pub(crate) fn destroy_parameters(kind: Parameters, number: usize) -> Outcome {
     check_parameters(kind, number)?;
-    table().write().unwrap_or_else(PoisonError::into_inner).parameters.remove(&number);
-    Ok(())
+    PARAMETERS.remove(number).map(drop)
 }

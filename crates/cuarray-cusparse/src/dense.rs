@@ -2,10 +2,9 @@
 
 use crate::call::{Op, choice, leading, size, values};
 use crate::numbers::{Number, Type};
-use crate::objects::Objects;
 use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome, write};
 use crate::types::*;
-use cuarray_stream_work::{Block, Region, Rows};
+use cuarray_stream_work::{Block, Objects, Region, Rows};
 use std::ffi::{c_int, c_void};
 use std::ptr::without_provenance_mut;
 
@@ -24,7 +23,7 @@ impl Vector {
     }
 }
 
-static VECTORS: Objects<Vector> = Objects::new();
+static VECTORS: Objects<Vector, cusparseStatus_t> = Objects::new(0x6378_0000_0000, INVALID_VALUE);
 
 /// The vector of a descriptor.
 pub(crate) fn vector(descriptor: cusparseDnVecDescr_t) -> Outcome<Vector> {
@@ -144,7 +143,7 @@ impl Matrix {
     }
 }
 
-static MATRICES: Objects<Matrix> = Objects::new();
+static MATRICES: Objects<Matrix, cusparseStatus_t> = Objects::new(0x6379_0000_0000, INVALID_VALUE);
 
 /// The matrix of a descriptor.
 pub(crate) fn matrix(descriptor: cusparseDnMatDescr_t) -> Outcome<Matrix> {

@@ -1,10 +1,9 @@
 //! Handles with their context, stream and pointer mode.
 
-use crate::objects::Objects;
 use crate::status::{INVALID_VALUE, Outcome, cusparseStatus_t, write};
 use crate::types::*;
 use cuarray_abi::CUstream;
-use cuarray_stream_work::{Place, guarded};
+use cuarray_stream_work::{Objects, Place, guarded};
 use cuarray_toolchain::environment::report_use;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
@@ -33,11 +32,12 @@ impl Handle {
     }
 }
 
-static HANDLES: Objects<Arc<Handle>> = Objects::new();
+static HANDLES: Objects<Arc<Handle>, cusparseStatus_t> =
+    Objects::new(0x637a_0000_0000, cusparseStatus_t::NOT_INITIALIZED);
 
 /// Runs a function of a handle, under its name for the driver.
 pub(crate) fn with_handle(name: &'static CStr, handle: usize, f: impl FnOnce(&Handle) -> Outcome) -> cusparseStatus_t {
-    guarded(name, || f(&*HANDLES.get(handle).map_err(|_| cusparseStatus_t::NOT_INITIALIZED)?))
+    guarded(name, || f(&*HANDLES.get(handle)?))
 }
 
 /// `cusparseCreate`.
@@ -54,7 +54,7 @@ pub(crate) fn create(handle: *mut cusparseHandle_t) -> Outcome {
 
 /// `cusparseDestroy`. It waits for the work of the context.
 pub(crate) fn destroy(handle: cusparseHandle_t) -> Outcome {
-    HANDLES.remove(handle).map_err(|_| cusparseStatus_t::NOT_INITIALIZED)?.place.destroy();
+    HANDLES.remove(handle)?.place.destroy();
     Ok(())
 }
 

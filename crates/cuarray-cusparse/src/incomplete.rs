@@ -4,12 +4,11 @@ use crate::call::{Call, WORKSPACE, size};
 use crate::handle::Handle;
 use crate::matrix_descriptor::general;
 use crate::numbers::{Number, Scalar, update, with_numbers};
-use crate::objects::Objects;
 use crate::pattern::Pattern;
 use crate::sparse_matrix::{Operand, SparseMatrix};
 use crate::status::{INVALID_VALUE, Outcome, write};
 use crate::types::*;
-use cuarray_stream_work::{Rows, read};
+use cuarray_stream_work::{Objects, Rows, read};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -30,7 +29,7 @@ pub(crate) struct Info {
     is_analyzed: bool,
 }
 
-static INFOS: Objects<Info> = Objects::new();
+static INFOS: Objects<Info, cusparseStatus_t> = Objects::new(0x637b_0000_0000, INVALID_VALUE);
 
 /// Creates an object that keeps what functions find out about a matrix.
 pub(crate) fn create(to: *mut info_t) -> Outcome {

@@ -23,7 +23,6 @@ mod handle;
 mod incomplete;
 mod matrix_descriptor;
 mod numbers;
-mod objects;
 mod pattern;
 mod products;
 mod sorting;

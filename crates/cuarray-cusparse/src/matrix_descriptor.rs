@@ -1,11 +1,10 @@
 //! Descriptors of the functions with a letter for their type: `cusparseMatDescr_t`.
 
 use crate::call::{base, choice};
-use crate::objects::Objects;
 use crate::sparse_matrix::Triangle;
 use crate::status::{INVALID_VALUE, Outcome, write};
 use crate::types::*;
-use cuarray_stream_work::{c_name, guarded};
+use cuarray_stream_work::{Objects, c_name, guarded};
 use std::ffi::c_int;
 
 /// The target of `cusparseMatDescr_t`.
@@ -34,7 +33,7 @@ impl Description {
     }
 }
 
-static DESCRIPTIONS: Objects<Description> = Objects::new();
+static DESCRIPTIONS: Objects<Description, cusparseStatus_t> = Objects::new(0x637c_0000_0000, INVALID_VALUE);
 
 /// The description of a general matrix.
 pub(crate) fn general(descriptor: cusparseMatDescr_t) -> Outcome<Description> {

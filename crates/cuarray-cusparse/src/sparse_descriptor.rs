@@ -2,13 +2,13 @@
 
 use crate::call::{choice, size};
 use crate::dense::{batch, pointer};
-use crate::objects::Objects;
 use crate::sparse_matrix::{Format, SparseMatrix, index_number};
 use crate::status::{INVALID_VALUE, Outcome, write};
 use crate::types::*;
+use cuarray_stream_work::Objects;
 use std::ffi::{c_int, c_void};
 
-static MATRICES: Objects<SparseMatrix> = Objects::new();
+static MATRICES: Objects<SparseMatrix, cusparseStatus_t> = Objects::new(0x637d_0000_0000, INVALID_VALUE);
 
 /// The matrix of a descriptor.
 pub(crate) fn sparse(descriptor: cusparseSpMatDescr_t) -> Outcome<SparseMatrix> {

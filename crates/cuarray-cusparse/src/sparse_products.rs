@@ -5,13 +5,12 @@ use crate::call::{Call, Op, WORKSPACE};
 use crate::dense::pointer;
 use crate::handle::Handle;
 use crate::numbers::{Number, Type, add_scaled, with_numbers, write_integers};
-use crate::objects::Objects;
 use crate::pattern::{Pattern, Sparse};
 use crate::sparse_descriptor::{set_count, sparse};
 use crate::sparse_matrix::{self as operands, Format, SparseMatrix};
 use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome, write};
 use crate::types::*;
-use cuarray_stream_work::Rows;
+use cuarray_stream_work::{Objects, Rows};
 use num_complex::Complex;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,7 +50,7 @@ impl Product {
     }
 }
 
-static PRODUCTS: Objects<Product> = Objects::new();
+static PRODUCTS: Objects<Product, cusparseStatus_t> = Objects::new(0x637e_0000_0000, INVALID_VALUE);
 
 /// `cusparseSpGEMM_createDescr`.
 pub(crate) fn create(to: *mut cusparseSpGEMMDescr_t) -> Outcome {

@@ -3,11 +3,10 @@
 use crate::call::{base, numbers, size, values};
 use crate::dense::{Vector, pointer};
 use crate::numbers::Type;
-use crate::objects::Objects;
 use crate::sparse_matrix::{index_number, index_type};
 use crate::status::{INVALID_VALUE, Outcome, write};
 use crate::types::*;
-use cuarray_stream_work::{Indexed, Integers, Region, Rows};
+use cuarray_stream_work::{Indexed, Integers, Objects, Region, Rows};
 use std::ffi::{c_int, c_void};
 
 /// The target of `cusparseSpVecDescr_t`.
@@ -47,7 +46,7 @@ impl SparseVector {
     }
 }
 
-static VECTORS: Objects<SparseVector> = Objects::new();
+static VECTORS: Objects<SparseVector, cusparseStatus_t> = Objects::new(0x637f_0000_0000, INVALID_VALUE);
 
 /// The vector of a descriptor.
 pub(crate) fn sparse_vector(descriptor: cusparseSpVecDescr_t) -> Outcome<SparseVector> {

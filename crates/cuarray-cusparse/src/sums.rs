@@ -5,13 +5,12 @@ use crate::call::{Call, Op, WORKSPACE, numbers, size};
 use crate::handle::Handle;
 use crate::matrix_descriptor::general;
 use crate::numbers::{Number, Scalar, Type, narrow, with_numbers, write_integers};
-use crate::objects::Objects;
 use crate::pattern::{Pattern, Sparse};
 use crate::sparse_descriptor::{set_count, sparse};
 use crate::sparse_matrix::{self as operands, Format, Operand, SparseMatrix};
 use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome, write};
 use crate::types::*;
-use cuarray_stream_work::{Counted, Integers};
+use cuarray_stream_work::{Counted, Integers, Objects};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -180,7 +179,7 @@ pub(crate) fn csrgeam2<T: Scalar>(
 }
 
 /// The target of `cusparseSpGEAMDescr_t`, which keeps nothing.
-static SUMS: Objects<()> = Objects::new();
+static SUMS: Objects<(), cusparseStatus_t> = Objects::new(0x6380_0000_0000, INVALID_VALUE);
 
 /// `cusparseSpGEAM_createDescr`.
 pub(crate) fn create(to: *mut cusparseSpGEAMDescr_t) -> Outcome {

@@ -4,13 +4,13 @@ use crate::call::{Call, Op, WORKSPACE, choice, values};
 use crate::dense::{self, Matrix, Vector, vector};
 use crate::handle::Handle;
 use crate::numbers::{Number, Type, narrow, widen, with_numbers};
-use crate::objects::Objects;
 use crate::pattern::{Pattern, Sparse};
 use crate::sparse_descriptor::sparse;
 use crate::sparse_matrix::{self as operands, Format, SparseMatrix, Triangle};
 use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome, write};
 use crate::types::*;
 
+use cuarray_stream_work::Objects;
 use num_complex::Complex;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,8 +26,8 @@ struct Solver {
     analyzed: Option<SparseMatrix>,
 }
 
-static VECTOR_SOLVERS: Objects<Solver> = Objects::new();
-static MATRIX_SOLVERS: Objects<Solver> = Objects::new();
+static VECTOR_SOLVERS: Objects<Solver, cusparseStatus_t> = Objects::new(0x6381_0000_0000, INVALID_VALUE);
+static MATRIX_SOLVERS: Objects<Solver, cusparseStatus_t> = Objects::new(0x6382_0000_0000, INVALID_VALUE);
 
 /// `cusparseSpSV_createDescr`.
 pub(crate) fn create_for_vectors(to: *mut cusparseSpSVDescr_t) -> Outcome {
