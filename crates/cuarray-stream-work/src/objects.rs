@@ -13,8 +13,8 @@ pub struct Objects<T, S> {
 }
 
 impl<T: Clone, S: Copy> Objects<T, S> {
-    /// A table without objects. Their numbers lie after `first`, a multiple of 64. So they are aligned as an address is. Tables whose numbers
-    /// must not be taken for each other need 2 to the power of 32 numbers each.
+    /// A table without objects. Their numbers are multiples of 64 after `first`, and so aligned as an address is. Two tables have distinct numbers
+    /// if their `first` differ by 2 to the power of 32.
     pub const fn new(first: usize, missing: S) -> Objects<T, S> {
         Objects { last: AtomicUsize::new(first), missing, table: LazyLock::new(RwLock::default) }
     }
