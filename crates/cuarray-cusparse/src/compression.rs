@@ -4,7 +4,7 @@ use crate::call::{Call, choice, leading, numbers, size, values};
 use crate::dense::Matrix;
 use crate::handle::Handle;
 use crate::matrix_descriptor::general;
-use crate::numbers::{Number as _, Scalar, Stored, integers, narrow, with_numbers, write_integers};
+use crate::numbers::{Number as _, Scalar, Stored, integers, magnitude, narrow, with_numbers, write_integers};
 use crate::sparse_matrix::{Operand, SparseMatrix};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::*;
@@ -53,7 +53,7 @@ const A: Operand = Operand::named([c"csrSortedRowPtrA", c"csrSortedColIndA", c"c
 /// Whether an entry is kept.
 fn is_kept<T: Scalar>(value: T, tolerance: T) -> bool {
     let ((re, im), (tolerance, _)) = (value.parts(), tolerance.parts());
-    re.hypot(im) > tolerance
+    magnitude(re, im) > tolerance
 }
 
 /// The number of values, which is after the last offset in device memory. The call waits for it.

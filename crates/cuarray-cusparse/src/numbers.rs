@@ -51,8 +51,18 @@ impl Number for Complex<f64> {
         Complex::conj(&self)
     }
     fn magnitude(self) -> f64 {
-        self.re.hypot(self.im)
+        magnitude(self.re, self.im)
     }
+}
+
+/// The magnitude of a complex number. glibc's `hypot` would ask for glibc 2.35.
+pub(crate) fn magnitude(re: f64, im: f64) -> f64 {
+    let largest = re.abs().max(im.abs());
+    if largest == 0.0 || largest.is_infinite() {
+        return largest;
+    }
+    let (re, im) = (re / largest, im / largest);
+    largest * (re * re + im * im).sqrt()
 }
 
 /// The types of numbers in memory.
@@ -338,4 +348,21 @@ pub(crate) fn add_scaled<W: Number>(data: &mut Data<'_>, to: Argument, kind: Typ
     update::<W>(data, to, kind, |values| {
         values.iter_mut().zip(result).for_each(|(value, result)| *value = *result + *value * beta);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::magnitude;
+
+    #[test]
+    fn magnitude_neither_overflows_nor_underflows() {
+        let cases =
+            [(3.0, -4.0, 5.0), (3e300, 4e300, 5e300), (3e-310, 4e-310, 5e-310), (0.0, -0.0, 0.0), (-2.0, 0.0, 2.0)];
+        for (re, im, expected) in cases {
+            let found: f64 = magnitude(re, im);
+            assert!((found - expected).abs() <= expected * 1e-12, "{re} {im}: {found}");
+        }
+        assert_eq!(magnitude(f64::NEG_INFINITY, f64::NAN), f64::INFINITY);
+        assert!(magnitude(f64::NAN, 1.0).is_nan() && magnitude(1.0, f64::NAN).is_nan());
+    }
 }
