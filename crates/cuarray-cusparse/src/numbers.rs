@@ -355,7 +355,7 @@ mod tests {
     use super::magnitude;
 
     #[test]
-    fn magnitude_neither_overflows_nor_underflows() {
+    fn magnitude_of_extreme_parts_stays_in_range() {
         let cases =
             [(3.0, -4.0, 5.0), (3e300, 4e300, 5e300), (3e-310, 4e-310, 5e-310), (0.0, -0.0, 0.0), (-2.0, 0.0, 2.0)];
         for (re, im, expected) in cases {
