@@ -145,7 +145,7 @@ demo: peers $(NAMED_PEERS) ## exchange arrays between cuarray and the peers, and
 # Rust tests without doc examples, and quick Python tests that need no peer. `make test` runs the rest of tests/package, and the Rust
 # tests with debug assertions; those of the quick profile run five times as fast.
 .PHONY: check
-check: dev ## check a change in about 80 s: format, lints, prose and the quick tests
+check: dev ## check a change in under two minutes: format, lints, prose and the quick tests
 	$(call say,format)
 	cargo fmt --all --check
 	$(BIN)/ruff format --check --quiet
