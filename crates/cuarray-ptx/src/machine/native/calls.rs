@@ -43,7 +43,7 @@ pub(super) unsafe extern "C" fn call_access(
     // SAFETY: this function's contract.
     let stops = unsafe { call(machine, instruction) };
     if stops == 0 {
-        // SAFETY: as in `call`.
+        // SAFETY: `call` has ended its use of the machine, and generated code does not use it before this function returns.
         let (machine, instruction) = unsafe { (&*machine, &*instruction) };
         if let Some(found) = machine.found_memory(instruction, span.into()) {
             // SAFETY: this function's contract.

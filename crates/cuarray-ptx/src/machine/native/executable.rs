@@ -13,7 +13,7 @@ pub(super) struct Executable {
 
 // SAFETY: nothing writes the pages, and only `drop`, which has the value alone, unmaps them.
 unsafe impl Send for Executable {}
-// SAFETY: as above.
+// SAFETY: nothing writes the pages, so any number of threads may read and execute them.
 unsafe impl Sync for Executable {}
 
 impl Executable {

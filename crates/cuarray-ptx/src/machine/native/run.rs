@@ -164,10 +164,10 @@ impl Machine<'_> {
                 if first.is_same(register) {
                     continue;
                 }
-                // SAFETY: as above.
+                // SAFETY: this function's contract: the exit is one of the frame's function, so the register is in the frame.
                 unsafe { first.write(self.slots(first.place), self.warp.scalars[first.number as usize], u32::MAX) };
             }
-            // SAFETY: as above. A fragment has lanes.
+            // SAFETY: this function's contract: the register is in the frame. A fragment has lanes.
             let base = unsafe { register.read(self.slots::<u8>(register.place), self.active) };
             let Some(base) = base else {
                 // The values that were kept have not changed, so all can be written.
@@ -177,7 +177,7 @@ impl Machine<'_> {
             self.warp.scalars[register.number as usize] = base;
         }
         for register in kept {
-            // SAFETY: as above.
+            // SAFETY: this function's contract: the exit is one of the frame's function, so the register is in the frame.
             unsafe {
                 register.write(self.slots(register.place), self.warp.scalars[register.number as usize], u32::MAX)
             };
