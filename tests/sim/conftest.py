@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy  # noqa: F401 -- pytester unloads modules that its runs have loaded, and NumPy cannot load twice
 import pytest
@@ -45,6 +46,21 @@ def outside_of_continuous_integration(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test read the same output in continuous integration as by hand; a test of the difference sets the variable."""
     for name in CONTINUOUS_INTEGRATION:
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def findings_of(simulator: str) -> Any:
+    """Return a function that returns the findings so far."""
+    return lambda: cuarray_sim.findings()["findings"]
+
+
+@pytest.fixture(params=["lazy", "eager"])
+def schedule(simulator: str, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run a test with work that waits for the program, and with work that runs at once."""
+    before = cuarray_sim.schedule()
+    cuarray_sim.set_schedule(request.param)
+    yield request.param
+    cuarray_sim.set_schedule(before)
 
 
 @pytest.fixture

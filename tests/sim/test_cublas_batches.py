@@ -28,10 +28,10 @@ from blas_probe import (
     at,
     close,
     op,
-    second_stream,
     triangle,
     triangular,
 )
+from device_probe import second_stream
 
 
 def behind(blas: Blas, matrices: list[np.ndarray]) -> tuple[ctypes.c_void_p, list[int]]:

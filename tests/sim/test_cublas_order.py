@@ -20,8 +20,8 @@ from blas_probe import (
     N,
     at,
     close,
-    second_stream,
 )
+from device_probe import order, second_stream
 
 from cuarray_sim.stand_ins import STAND_INS
 
@@ -42,15 +42,6 @@ def squares(blas: Blas, n: int = 4) -> tuple[list[np.ndarray], list[int]]:
 
 def write(address: int, stream: ctypes.c_void_p, size: int = 64) -> None:
     driver_probe.call("cuMemsetD8Async", ctypes.c_uint64(address), ctypes.c_ubyte(1), ctypes.c_size_t(size), stream)
-
-
-def order(first: ctypes.c_void_p, second: ctypes.c_void_p) -> None:
-    """Let the second stream wait for the first."""
-    event = ctypes.c_void_p()
-    driver_probe.call("cuEventCreate", ctypes.byref(event), 2)
-    driver_probe.call("cuEventRecord", event, first)
-    driver_probe.call("cuStreamWaitEvent", second, event, 0)
-    driver_probe.call("cuEventDestroy_v2", event)
 
 
 @pytest.mark.parametrize("index", range(3), ids=["A", "B", "C"])
@@ -88,13 +79,6 @@ def test_write_of_an_input_after_the_call_is_a_race(blas: Blas, schedule: str, f
         write(addresses[0], other)
     cuarray_sim.set_schedule(before)
     assert len(findings_of()) == 1
-
-
-@pytest.fixture
-def findings_of(simulator: str) -> Any:
-    import cuarray_sim
-
-    return lambda: cuarray_sim.findings()["findings"]
 
 
 @pytest.mark.cuarray_sim(expect="uninitialized-read")

@@ -8,7 +8,8 @@ from typing import Any
 import driver_probe
 import numpy as np
 import pytest
-from blas_probe import GAP, INVALID_VALUE, NOT_SUPPORTED, SUCCESS, TYPES, Blas, C, N, T, at, close, op, second_stream
+from blas_probe import GAP, INVALID_VALUE, NOT_SUPPORTED, SUCCESS, TYPES, Blas, C, N, T, at, close, op
+from device_probe import second_stream
 from lt_probe import bfloat, of_bfloat
 
 M, K, COUNT = 4, 3, 3

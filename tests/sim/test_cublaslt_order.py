@@ -17,31 +17,15 @@ from blas_probe import (
     SUCCESS,
     at,
     close,
-    second_stream,
 )
+from device_probe import order, second_stream
 from lt_probe import COMPUTE_32F, R_32F, Lt, Matrix, Result
 
 ALLOC_FAILED = 3
 
 
-@pytest.fixture
-def findings_of(simulator: str) -> Any:
-    import cuarray_sim
-
-    return lambda: cuarray_sim.findings()["findings"]
-
-
 def write(address: int, stream: ctypes.c_void_p, size: int = 32) -> None:
     driver_probe.call("cuMemsetD8Async", ctypes.c_uint64(address), ctypes.c_ubyte(1), ctypes.c_size_t(size), stream)
-
-
-def order(first: ctypes.c_void_p, second: ctypes.c_void_p) -> None:
-    """Let the second stream wait for the first."""
-    event = ctypes.c_void_p()
-    driver_probe.call("cuEventCreate", ctypes.byref(event), 2)
-    driver_probe.call("cuEventRecord", event, first)
-    driver_probe.call("cuStreamWaitEvent", second, event, 0)
-    driver_probe.call("cuEventDestroy_v2", event)
 
 
 class Product:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import driver_probe
 import numpy as np
 import pytest
-from blas_probe import second_stream
+from device_probe import order, second_stream
 from fft_probe import FORWARD, NO_WORKSPACE, SUCCESS, Fft, at, close
 
-import cuarray_sim
-
 NAMES = ["idata", "odata"]
-
-
-@pytest.fixture
-def findings_of(simulator: str) -> Any:
-    return lambda: cuarray_sim.findings()["findings"]
 
 
 def sides_of(findings: Any, call: str) -> list[Any]:
@@ -31,28 +23,11 @@ def write(address: int, stream: ctypes.c_void_p, size: int = 64) -> None:
     driver_probe.call("cuMemsetD8Async", ctypes.c_uint64(address), ctypes.c_ubyte(1), ctypes.c_size_t(size), stream)
 
 
-def order(first: ctypes.c_void_p, second: ctypes.c_void_p) -> None:
-    """Let the second stream wait for the first."""
-    event = ctypes.c_void_p()
-    driver_probe.call("cuEventCreate", ctypes.byref(event), 2)
-    driver_probe.call("cuEventRecord", event, first)
-    driver_probe.call("cuStreamWaitEvent", second, event, 0)
-    driver_probe.call("cuEventDestroy_v2", event)
-
-
 @pytest.fixture
 def arrays(fft: Fft) -> tuple[int, np.ndarray, list[int]]:
     """A plan of 8 complex numbers, their values, and the addresses of the input and of the output."""
     values = fft.random([8], np.complex64)
     return fft.plan([8], "C2C"), values, [fft.put(values), fft.put(values)]
-
-
-@pytest.fixture(params=["lazy", "eager"])
-def schedule(simulator: str, request: pytest.FixtureRequest) -> Iterator[str]:
-    before = cuarray_sim.schedule()
-    cuarray_sim.set_schedule(request.param)
-    yield request.param
-    cuarray_sim.set_schedule(before)
 
 
 @pytest.mark.parametrize("index", range(2), ids=NAMES)

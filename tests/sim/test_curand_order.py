@@ -10,7 +10,7 @@ from pathlib import Path
 import driver_probe
 import numpy as np
 import pytest
-from blas_probe import second_stream
+from device_probe import order, second_stream
 from random_probe import (
     ARCH_MISMATCH,
     BEST,
@@ -47,15 +47,6 @@ def read(address: int, stream: ctypes.c_void_p) -> np.ndarray:
     target = values.ctypes.data_as(ctypes.c_void_p)
     driver_probe.call("cuMemcpyDtoHAsync_v2", target, ctypes.c_uint64(address), ctypes.c_size_t(values.nbytes), stream)
     return values
-
-
-def order(first: ctypes.c_void_p, second: ctypes.c_void_p) -> None:
-    """Let the second stream wait for the first."""
-    event = ctypes.c_void_p()
-    driver_probe.call("cuEventCreate", ctypes.byref(event), 2)
-    driver_probe.call("cuEventRecord", event, first)
-    driver_probe.call("cuStreamWaitEvent", second, event, 0)
-    driver_probe.call("cuEventDestroy_v2", event)
 
 
 @pytest.mark.cuarray_sim(expect="data-race")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import driver_probe
 import numpy as np
 import pytest
-from blas_probe import second_stream
+from device_probe import order, second_stream
 from solver_probe import (
     EXECUTION_FAILED,
     GAP,
@@ -22,8 +22,6 @@ from solver_probe import (
     Solver,
     close,
 )
-
-import cuarray_sim
 
 # The functions of the tests, their arguments in device memory, and which of these are read before anything is written.
 READ = {
@@ -46,19 +44,6 @@ ARGUMENTS = [(name, argument) for name in READ for argument in READ[name] + WRIT
 N = 4
 
 Prepared = tuple[dict[str, Address], Callable[[], int]]
-
-
-@pytest.fixture
-def findings_of(simulator: str) -> Any:
-    return lambda: cuarray_sim.findings()["findings"]
-
-
-@pytest.fixture(params=["lazy", "eager"])
-def schedule(simulator: str, request: pytest.FixtureRequest) -> Iterator[str]:
-    before = cuarray_sim.schedule()
-    cuarray_sim.set_schedule(request.param)
-    yield request.param
-    cuarray_sim.set_schedule(before)
 
 
 def prepared(solver: Solver, name: str) -> Prepared:
@@ -88,15 +73,6 @@ def sides_of(findings: Any, name: str) -> list[Any]:
 
 def write(address: Address, stream: ctypes.c_void_p, size: int = 4) -> None:
     driver_probe.call("cuMemsetD8Async", address, ctypes.c_ubyte(1), ctypes.c_size_t(size), stream)
-
-
-def order(first: ctypes.c_void_p, second: ctypes.c_void_p) -> None:
-    """Let the second stream wait for the first."""
-    event = ctypes.c_void_p()
-    driver_probe.call("cuEventCreate", ctypes.byref(event), 2)
-    driver_probe.call("cuEventRecord", event, first)
-    driver_probe.call("cuStreamWaitEvent", second, event, 0)
-    driver_probe.call("cuEventDestroy_v2", event)
 
 
 @pytest.mark.parametrize(("name", "argument"), ARGUMENTS)

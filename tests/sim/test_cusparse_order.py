@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import driver_probe
 import numpy as np
 import pytest
-from blas_probe import second_stream
-from device_probe import Address
+from device_probe import Address, order, second_stream
 from sparse_probe import NOT_SUPPORTED, SUCCESS, Arrays, Long, N, Sparse, close
-
-import cuarray_sim
 
 Call = Callable[[], int]
 VALUES = np.array([[2.0, 0, 1, 0], [0, 3, 0, 1], [1, 0, 4, 0], [0, 1, 0, 5]])
@@ -142,34 +139,12 @@ ARGUMENTS = [
 ]
 
 
-@pytest.fixture
-def findings_of(simulator: str) -> Any:
-    return lambda: cuarray_sim.findings()["findings"]
-
-
-@pytest.fixture(params=["lazy", "eager"])
-def schedule(simulator: str, request: pytest.FixtureRequest) -> Iterator[str]:
-    before = cuarray_sim.schedule()
-    cuarray_sim.set_schedule(request.param)
-    yield request.param
-    cuarray_sim.set_schedule(before)
-
-
 def sides_of(findings: Any, name: str) -> list[Any]:
     return [side for finding in findings for side in finding["sides"] if side["call"] == f"cusparse{name}"]
 
 
 def write(address: Address, stream: ctypes.c_void_p, byte: int = 0, size: int = 4) -> None:
     driver_probe.call("cuMemsetD8Async", address, ctypes.c_ubyte(byte), ctypes.c_size_t(size), stream)
-
-
-def order(first: ctypes.c_void_p, second: ctypes.c_void_p) -> None:
-    """Let the second stream wait for the first."""
-    event = ctypes.c_void_p()
-    driver_probe.call("cuEventCreate", ctypes.byref(event), 2)
-    driver_probe.call("cuEventRecord", event, first)
-    driver_probe.call("cuStreamWaitEvent", second, event, 0)
-    driver_probe.call("cuEventDestroy_v2", event)
 
 
 @pytest.mark.parametrize(("name", "argument"), ARGUMENTS)

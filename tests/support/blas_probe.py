@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import driver_probe
@@ -100,15 +99,6 @@ def blas(simulator: str, blas_library: ctypes.CDLL, request: pytest.FixtureReque
         made = Blas(blas_library, np.random.default_rng(zlib.crc32(request.node.name.encode())))
         yield made
         made.close()
-
-
-@contextmanager
-def second_stream() -> Iterator[ctypes.c_void_p]:
-    stream = ctypes.c_void_p()
-    driver_probe.call("cuStreamCreate", ctypes.byref(stream), 1)
-    yield stream
-    driver_probe.call("cuStreamSynchronize", stream)
-    driver_probe.call("cuStreamDestroy_v2", stream)
 
 
 def op(matrix: np.ndarray, kind: int) -> np.ndarray:

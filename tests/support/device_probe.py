@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, Literal, TypeVar
 
 import driver_probe
@@ -62,6 +64,24 @@ class DeviceProbe(Generic[A]):
         driver_probe.call("cuStreamDestroy_v2", self.stream)
         for address in self.addresses:
             driver_probe.call("cuMemFree_v2", ctypes.c_uint64(address))
+
+
+@contextmanager
+def second_stream() -> Iterator[ctypes.c_void_p]:
+    stream = ctypes.c_void_p()
+    driver_probe.call("cuStreamCreate", ctypes.byref(stream), 1)
+    yield stream
+    driver_probe.call("cuStreamSynchronize", stream)
+    driver_probe.call("cuStreamDestroy_v2", stream)
+
+
+def order(first: ctypes.c_void_p, second: ctypes.c_void_p) -> None:
+    """Let the second stream wait for the first."""
+    event = ctypes.c_void_p()
+    driver_probe.call("cuEventCreate", ctypes.byref(event), 2)
+    driver_probe.call("cuEventRecord", event, first)
+    driver_probe.call("cuStreamWaitEvent", second, event, 0)
+    driver_probe.call("cuEventDestroy_v2", event)
 
 
 def pointer(address: Any) -> ctypes.c_void_p:
