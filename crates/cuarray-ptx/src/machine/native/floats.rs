@@ -2,7 +2,7 @@
 
 use super::cache::{Emitted, REPEATED, X, Y};
 use super::emitter::Emitter;
-use super::rows::{LESS, UNORDERED};
+use super::rows::{LESS, UNORDERED, all};
 use super::value::{Computed, Kind};
 use crate::float::{F32, F64};
 use crate::machine::program::Instruction;
@@ -21,7 +21,7 @@ impl Emitter<'_> {
         let Instruction { d, a, b, c, .. } = *instruction;
         let in_place = c == d && computed == Computed::Rows && self.known.kind(&self.kinds, c) == Kind::Row;
         let one = if wide { 1_f64.to_bits() } else { 1_f32.to_bits().into() };
-        let one = self.pooled(std::array::from_fn(|word| (one >> if wide && word % 2 == 1 { 32 } else { 0 }) as u32));
+        let one = self.pooled(all(one, wide));
         let parts_of = |emitter: &mut Self, part: u8| -> Emitted<usize> {
             match arithmetic {
                 Arithmetic::FloatWiden => emitter.widen(a, part),
@@ -71,7 +71,7 @@ impl Emitter<'_> {
     /// Replaces each NaN by the one of the GPU.
     fn quiet(&mut self, at: usize, wide: bool) -> Emitted {
         let nan = if wide { F64.nan } else { F32.nan };
-        let nan = self.pooled(std::array::from_fn(|word| (nan >> if wide && word % 2 == 1 { 32 } else { 0 }) as u32));
+        let nan = self.pooled(all(nan, wide));
         if wide {
             self.asm.vcmppd(ymm15, Y[at], Y[at], UNORDERED)?;
             self.asm.vblendvpd(Y[at], Y[at], ymmword_ptr(nan), ymm15)

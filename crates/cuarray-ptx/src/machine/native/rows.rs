@@ -18,7 +18,7 @@ const ORDERED: u32 = 7;
 pub(super) const UNORDERED: u32 = 3;
 
 /// The number that every lane of 64 bits, or of 32 bits, has.
-fn all(value: u64, wide: bool) -> [u32; 8] {
+pub(super) fn all(value: u64, wide: bool) -> [u32; 8] {
     std::array::from_fn(|word| if wide && word % 2 == 1 { (value >> 32) as u32 } else { value as u32 })
 }
 

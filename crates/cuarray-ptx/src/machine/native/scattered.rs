@@ -6,6 +6,7 @@
 use super::cache::{Emitted, Held, X, Y};
 use super::context::{LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES, SHARED as SHARED_BASE, SHARED_BYTES};
 use super::emitter::{ACTIVE, Emitter};
+use super::rows::all;
 use super::value::Kind;
 use crate::machine::access_mode::{SHARED, is_wide, space};
 use crate::machine::program::{CONSTANT, Instruction};
@@ -47,8 +48,7 @@ impl Emitter<'_> {
         self.asm.vmovmskps(eax, Y[sign])?;
         self.asm.test(eax, eax)?;
         self.asm.jne(missed.at)?;
-        let bits = self
-            .pooled(std::array::from_fn(|word| if access.far && word % 2 == 1 { 0 } else { access.size as u32 - 1 }));
+        let bits = self.pooled(all(access.size as u64 - 1, access.far));
         self.asm.vptest(Y[low], ymmword_ptr(bits))?;
         self.asm.jne(missed.at)?;
         self.cache.unlock();

@@ -83,10 +83,14 @@ impl Machine<'_> {
         }
     }
 
+    /// The host's address of an element of `size` bytes that a lane accesses.
+    fn element_pointer(&self, lane: usize, index: u32, size: u32) -> *mut u8 {
+        self.pointers[lane].wrapping_add(self.element(lane, index * size))
+    }
+
     /// The undefined bits of an element of `size` bytes that a lane accesses, and their source.
     fn undefined_element(&mut self, lane: usize, index: u32, size: u32) -> Option<(u64, Origin)> {
-        let pointer = self.pointers[lane].wrapping_add(self.element(lane, index * size));
-        self.undefined_bits(lane, pointer as u64, size)
+        self.undefined_bits(lane, self.element_pointer(lane, index, size) as u64, size)
     }
 
     /// The bytes, as bits, of up to 8 bytes of a region that nothing has written.
@@ -212,8 +216,8 @@ impl Machine<'_> {
         }
         let twin = self.twin();
         for lane in bits(self.mask).map(|lane| lane as usize) {
-            let pointer = self.pointers[lane].wrapping_add(self.element(lane, index * size));
-            let undefined = self.undefined_element(lane, index, size);
+            let pointer = self.element_pointer(lane, index, size);
+            let undefined = self.undefined_bits(lane, pointer as u64, size);
             // SAFETY: this function's contract: the pointer is valid, and both sets have the register.
             unsafe {
                 let mut value = M::get(pointer);
