@@ -2,7 +2,6 @@
 
 use crate::accumulator::{Accumulator, Columns};
 use crate::call::{Call, Op, WORKSPACE};
-use crate::dense::pointer;
 use crate::handle::Handle;
 use crate::numbers::{Number, Type, add_scaled, with_numbers, write_integers};
 use crate::pattern::{Pattern, Sparse};
@@ -45,12 +44,32 @@ impl Product {
         Ok(computed.product.pattern.count())
     }
 
+    /// Checks that the product is computed, and that the matrix has as many entries.
+    fn check_copied_to(&self, c: &SparseMatrix) -> Outcome {
+        let counted = self.count()?;
+        if self.buffer == 0 || c.count != counted { Err(INVALID_VALUE) } else { Ok(()) }
+    }
+
     fn computed(&self) -> MutexGuard<'_, Computed> {
         self.computed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 static PRODUCTS: Objects<Product, cusparseStatus_t> = Objects::new(0x637e_0000_0000, INVALID_VALUE);
+
+/// Keeps the buffer of a computed product, and gives the result its number of entries.
+fn set_counted(
+    descriptor: cusparseSpGEMMDescr_t,
+    product: &Product,
+    buffer: *mut c_void,
+    c: cusparseSpMatDescr_t,
+) -> Outcome {
+    PRODUCTS.change(descriptor, |product| {
+        product.buffer = buffer.addr() as u64;
+        Ok(())
+    })?;
+    set_count(c, product.count()?)
+}
 
 /// `cusparseSpGEMM_createDescr`.
 pub(crate) fn create(to: *mut cusparseSpGEMMDescr_t) -> Outcome {
@@ -242,11 +261,7 @@ pub(crate) fn compute(
         let values = found.values.iter().map(complex).collect();
         *result.computed() = Computed { product: Sparse { pattern: found.pattern, values }, products, is_too_large: false };
     }))?;
-    PRODUCTS.change(descriptor, |product| {
-        product.buffer = buffer.addr() as u64;
-        Ok(())
-    })?;
-    set_count(c, product.count()?)
+    set_counted(descriptor, &product, buffer, c)
 }
 
 /// `cusparseSpGEMM_copy`: writes the product, plus the former values with a factor.
@@ -265,10 +280,7 @@ pub(crate) fn copy(
 ) -> Outcome {
     let (factors, product) = (Factors::of([op_a, op_b], a, b, c)?, PRODUCTS.get(descriptor)?);
     let (compute, c) = (factors.compute(compute)?, factors.c);
-    let counted = product.count()?;
-    if product.buffer == 0 || c.count != counted {
-        return Err(INVALID_VALUE);
-    }
+    product.check_copied_to(&c)?;
     let mut call = Call::of(handle);
     let beta = call.scalar(c"beta", beta, compute)?;
     call.reads(c"externalBuffer2", Rows::of::<u8>(product.buffer, WORKSPACE).into())?;
@@ -343,11 +355,7 @@ pub(crate) fn reuse_nnz(
         let (product, products) = found.unwrap_or_default();
         *result.computed() = Computed { product, products, is_too_large };
     })?;
-    PRODUCTS.change(descriptor, |product| {
-        product.buffer = buffer3.addr() as u64;
-        Ok(())
-    })?;
-    set_count(c, product.count()?)
+    set_counted(descriptor, &product, buffer3, c)
 }
 
 /// `cusparseSpGEMMreuse_copy`: writes the offsets and columns of the product.
@@ -368,13 +376,10 @@ pub(crate) fn reuse_copy(
         return Ok(());
     }
     let c = factors.c;
-    let counted = product.count()?;
-    if product.buffer == 0 || c.count != counted {
-        return Err(INVALID_VALUE);
-    }
+    product.check_copied_to(&c)?;
     let mut call = Call::of(handle);
     call.workspace(buffer, WORKSPACE)?;
-    call.reads(c"externalBuffer3", Rows::of::<u8>(pointer(product.buffer).addr() as u64, WORKSPACE).into())?;
+    call.reads(c"externalBuffer3", Rows::of::<u8>(product.buffer, WORKSPACE).into())?;
     let offsets = c.writes(&mut call, &operands::C, 0)?;
     let indices = c.writes(&mut call, &operands::C, 1)?;
     call.computes(move |data| {

@@ -26,8 +26,10 @@ struct Solver {
     analyzed: Option<SparseMatrix>,
 }
 
-static VECTOR_SOLVERS: Objects<Solver, cusparseStatus_t> = Objects::new(0x6381_0000_0000, INVALID_VALUE);
-static MATRIX_SOLVERS: Objects<Solver, cusparseStatus_t> = Objects::new(0x6382_0000_0000, INVALID_VALUE);
+type Solvers = Objects<Solver, cusparseStatus_t>;
+
+static VECTOR_SOLVERS: Solvers = Objects::new(0x6381_0000_0000, INVALID_VALUE);
+static MATRIX_SOLVERS: Solvers = Objects::new(0x6382_0000_0000, INVALID_VALUE);
 
 /// `cusparseSpSV_createDescr`.
 pub(crate) fn create_for_vectors(to: *mut cusparseSpSVDescr_t) -> Outcome {
@@ -96,13 +98,18 @@ fn check_matrix(a: &SparseMatrix, kinds: [Type; 2], compute: Type) -> Outcome {
     a.check_format(|format| matches!(format, Format::Csr | Format::Csc | Format::Coo | Format::SlicedEll { .. }))
 }
 
-/// Enqueues the analysis of a matrix.
-fn analyze(handle: &Handle, a: SparseMatrix, kept: Kept, buffer: *mut c_void) -> Outcome {
+/// Enqueues the analysis of a matrix, which the solver keeps.
+fn analyze(handle: &Handle, a: SparseMatrix, solvers: &Solvers, solver: usize, buffer: *mut c_void) -> Outcome {
+    let kept = solvers.get(solver)?.kept;
     let mut call = Call::of(handle);
     call.workspace(buffer, WORKSPACE)?;
     let entries = a.reads(&mut call, &operands::A)?;
     call.computes(move |data| {
         *kept.lock().unwrap_or_else(PoisonError::into_inner) = entries.one(data).into_rows();
+    })?;
+    solvers.change(solver, |solver| {
+        solver.analyzed = Some(a);
+        Ok(())
     })
 }
 
@@ -189,12 +196,7 @@ pub(crate) fn spsv_analysis(
     buffer: *mut c_void,
 ) -> Outcome {
     let (_, a, _, _) = for_vector(op, a, x, y, compute)?;
-    let kept = VECTOR_SOLVERS.get(solver)?.kept;
-    analyze(handle, a, kept, buffer)?;
-    VECTOR_SOLVERS.change(solver, |solver| {
-        solver.analyzed = Some(a);
-        Ok(())
-    })
+    analyze(handle, a, &VECTOR_SOLVERS, solver, buffer)
 }
 
 /// `cusparseSpSV_updateMatrix`.
@@ -293,12 +295,7 @@ pub(crate) fn spsm_analysis(
     buffer: *mut c_void,
 ) -> Outcome {
     let (_, a, _, _) = for_matrix((op_a, op_b), a, b, c, compute)?;
-    let kept = MATRIX_SOLVERS.get(solver)?.kept;
-    analyze(handle, a, kept, buffer)?;
-    MATRIX_SOLVERS.change(solver, |solver| {
-        solver.analyzed = Some(a);
-        Ok(())
-    })
+    analyze(handle, a, &MATRIX_SOLVERS, solver, buffer)
 }
 
 /// `cusparseSpSM_updateMatrix`.
