@@ -5,6 +5,7 @@ The released wheel has an empty file there. It is imported before any other part
 Four modules of the wheel contain their own static CUDA runtime. It does not start on the simulated driver, and these modules do
 not check its results, so they would return wrong numbers. Their functions that launch work raise an error instead."""
 
+import contextlib
 import ctypes
 import importlib.machinery
 import os
@@ -79,15 +80,10 @@ def load_nvidia_dynamic_lib(name, *, load=pathfinder.load_nvidia_dynamic_lib):
     try:
         return load(name)
     except pathfinder.DynamicLibNotFoundError:
-        if name not in ALONE:
-            raise
-        try:
-            library = ctypes.CDLL(ALONE[name])
-        except OSError:
-            library = None
-        if library is None:
-            raise
-        return pathfinder.LoadedDL(ALONE[name], True, library._handle, "cuarray-sim")
+        if name in ALONE:
+            with contextlib.suppress(OSError):
+                return pathfinder.LoadedDL(ALONE[name], True, ctypes.CDLL(ALONE[name])._handle, "cuarray-sim")
+        raise
 
 
 pathfinder.load_nvidia_dynamic_lib = load_nvidia_dynamic_lib
