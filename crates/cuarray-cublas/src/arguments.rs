@@ -1,7 +1,7 @@
 //! Arguments of the C functions as values, and the call that they describe.
 
 use crate::handle::Handle;
-use crate::layout::{Fill, is_null};
+use crate::layout::Fill;
 use crate::scalar::Scalar;
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::cublasStatus_t;
@@ -143,30 +143,27 @@ impl<'h> Call<'h> {
 
     /// An argument that is read.
     pub(crate) fn reads(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
-        if is_null(&region) { Err(INVALID_VALUE) } else { Ok(self.work.reads(name, region)) }
+        region.present().map(|region| self.work.reads(name, region))
     }
 
     /// An argument that is read, and that the closure may not use.
     pub(crate) fn may_read(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
-        if is_null(&region) { Err(INVALID_VALUE) } else { Ok(self.work.may_read(name, region)) }
+        region.present().map(|region| self.work.may_read(name, region))
     }
 
     /// An argument that is written.
     pub(crate) fn writes(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
-        if is_null(&region) { Err(INVALID_VALUE) } else { Ok(self.work.writes(name, region)) }
+        region.present().map(|region| self.work.writes(name, region))
     }
 
     /// An argument that is read and written.
     pub(crate) fn updates(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
-        if is_null(&region) { Err(INVALID_VALUE) } else { Ok(self.work.updates(name, region)) }
+        region.present().map(|region| self.work.updates(name, region))
     }
 
     /// An argument that is written, and read first unless its factor is 0.
     pub(crate) fn scaled<T: Scalar>(&mut self, name: &'static CStr, region: Region, by: Given<T>) -> Outcome<Argument> {
-        if is_null(&region) {
-            return Err(INVALID_VALUE);
-        }
-        Ok(match by {
+        region.present().map(|region| match by {
             Given::Host(factor) if factor.is_zero() => self.work.writes(name, region),
             Given::Host(_) => self.work.updates(name, region),
             Given::Device(_) => self.work.may_update(name, region),

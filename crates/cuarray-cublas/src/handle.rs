@@ -5,7 +5,7 @@ use crate::types::cublasStatus_t;
 use cuarray_abi::CUstream;
 use cuarray_stream_work::{Objects, Place, guarded};
 use std::ffi::{CStr, c_int};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The settings of a handle.
 #[derive(Clone, Debug)]
@@ -22,17 +22,7 @@ pub(crate) struct Settings {
 }
 
 /// The target of `cublasHandle_t`.
-#[derive(Debug)]
-pub(crate) struct Handle {
-    pub(crate) place: Place,
-    settings: Mutex<Settings>,
-}
-
-impl Handle {
-    pub(crate) fn settings(&self) -> MutexGuard<'_, Settings> {
-        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+pub(crate) type Handle = cuarray_stream_work::Handle<Settings>;
 
 /// The numbers of handles of cuBLAS lie after this one.
 const FIRST: usize = 0x6375_0000_0000;
@@ -54,7 +44,7 @@ fn handle_in(place: Place) -> Arc<Handle> {
         emulation: [0; 5],
         emulation_count: 0,
     };
-    Arc::new(Handle { place, settings: Mutex::new(settings) })
+    Handle::new(place, settings)
 }
 
 fn create_in(handles: &Handles) -> Outcome<usize> {

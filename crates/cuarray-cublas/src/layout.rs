@@ -20,11 +20,6 @@ impl Fill {
     }
 }
 
-/// Whether a region has bytes, and is at address 0.
-pub(crate) fn is_null(region: &Region) -> bool {
-    region.starts_at(0)
-}
-
 /// A stored matrix: `rows` × `columns` elements of `element` bytes by columns, `leading` elements apart. The closure sees it without gaps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stored {

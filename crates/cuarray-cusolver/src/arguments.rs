@@ -83,20 +83,17 @@ impl<'h> Call<'h> {
 
     /// An argument that is read.
     pub(crate) fn reads(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
-        check(&region)?;
-        Ok(self.work.reads(name, region))
+        region.present().map(|region| self.work.reads(name, region))
     }
 
     /// An argument that is written.
     pub(crate) fn writes(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
-        check(&region)?;
-        Ok(self.work.writes(name, region))
+        region.present().map(|region| self.work.writes(name, region))
     }
 
     /// An argument that is read and written.
     pub(crate) fn updates(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
-        check(&region)?;
-        Ok(self.work.updates(name, region))
+        region.present().map(|region| self.work.updates(name, region))
     }
 
     /// A vector that is read.
@@ -133,11 +130,6 @@ impl<'h> Call<'h> {
     pub(crate) fn computes(self, closure: impl Fn(&mut Data<'_>) + Send + Sync + 'static) -> Outcome {
         Ok(self.handle.place.enqueue(self.stream, self.work, closure)?)
     }
-}
-
-/// Refuses a region that has bytes and no address.
-fn check(region: &Region) -> Outcome {
-    if region.starts_at(0) { Err(INVALID_VALUE) } else { Ok(()) }
 }
 
 /// Writes the result that tells of failures.

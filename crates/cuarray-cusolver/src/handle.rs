@@ -5,7 +5,7 @@ use crate::types::cusolverStatus_t;
 use cuarray_abi::CUstream;
 use cuarray_stream_work::{Objects, Place, guarded};
 use std::ffi::{CStr, c_int};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// The settings of a handle.
 #[derive(Clone, Debug)]
@@ -15,17 +15,7 @@ pub(crate) struct Settings {
 }
 
 /// The target of `cusolverDnHandle_t`.
-#[derive(Debug)]
-pub(crate) struct Handle {
-    pub(crate) place: Place,
-    settings: Mutex<Settings>,
-}
-
-impl Handle {
-    pub(crate) fn settings(&self) -> MutexGuard<'_, Settings> {
-        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+pub(crate) type Handle = cuarray_stream_work::Handle<Settings>;
 
 /// The types of objects of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +36,7 @@ static PARAMETERS: Objects<Parameters, cusolverStatus_t> = Objects::new(0x6374_0
 /// Makes a handle in the current context.
 pub(crate) fn create() -> Outcome<usize> {
     let place = Place::current().map_err(|_| cusolverStatus_t::NOT_INITIALIZED)?;
-    let settings = Mutex::new(Settings { stream: CUstream::NULL, determinism: 1 });
-    Ok(HANDLES.add(Arc::new(Handle { place, settings })))
+    Ok(HANDLES.add(Handle::new(place, Settings { stream: CUstream::NULL, determinism: 1 })))
 }
 
 /// Runs a function of a handle, under its name for the driver.

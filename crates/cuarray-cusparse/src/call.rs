@@ -120,26 +120,22 @@ impl<'h> Call<'h> {
 
     /// An argument that is read.
     pub(crate) fn reads(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
-        check(&region)?;
-        Ok(self.work.reads(name, region))
+        region.present().map(|region| self.work.reads(name, region))
     }
 
     /// An argument that is written.
     pub(crate) fn writes(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
-        check(&region)?;
-        Ok(self.work.writes(name, region))
+        region.present().map(|region| self.work.writes(name, region))
     }
 
     /// An argument that is read and written.
     pub(crate) fn updates(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
-        check(&region)?;
-        Ok(self.work.updates(name, region))
+        region.present().map(|region| self.work.updates(name, region))
     }
 
     /// An argument that is written, and read first unless its factor is 0.
     pub(crate) fn scaled(&mut self, name: &'static CStr, region: Region, by: Given) -> Outcome<Argument> {
-        check(&region)?;
-        Ok(match by {
+        region.present().map(|region| match by {
             factor if factor.is_zero() => self.work.writes(name, region),
             Given::Host(..) => self.work.updates(name, region),
             Given::Device(..) => self.work.may_update(name, region),
@@ -219,11 +215,6 @@ impl<'h> Call<'h> {
             crate::numbers::Stored::of(re, im)
         }))
     }
-}
-
-/// Refuses a region that has bytes and no address.
-fn check(region: &Region) -> Outcome {
-    if region.starts_at(0) { Err(INVALID_VALUE) } else { Ok(()) }
 }
 
 /// Contiguous numbers.

@@ -6,7 +6,7 @@ use cuarray_abi::CUstream;
 use cuarray_stream_work::{Objects, Place, guarded};
 use cuarray_toolchain::environment::report_use;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Once};
 
 /// The version: that of the newest library whose functions are exported.
 const VERSION: [c_int; 3] = [12, 9, 4];
@@ -20,17 +20,7 @@ pub(crate) struct Settings {
 }
 
 /// The target of `cusparseHandle_t`.
-#[derive(Debug)]
-pub(crate) struct Handle {
-    pub(crate) place: Place,
-    settings: Mutex<Settings>,
-}
-
-impl Handle {
-    pub(crate) fn settings(&self) -> MutexGuard<'_, Settings> {
-        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+pub(crate) type Handle = cuarray_stream_work::Handle<Settings>;
 
 static HANDLES: Objects<Arc<Handle>, cusparseStatus_t> =
     Objects::new(0x637a_0000_0000, cusparseStatus_t::NOT_INITIALIZED);
@@ -48,8 +38,7 @@ pub(crate) fn create(handle: *mut cusparseHandle_t) -> Outcome {
     static REPORT: Once = Once::new();
     REPORT.call_once(|| report_use("libcusparse.so.12"));
     let place = Place::current().map_err(|_| cusparseStatus_t::NOT_INITIALIZED)?;
-    let settings = Mutex::new(Settings { stream: CUstream::NULL, on_device: false });
-    write(handle, HANDLES.add(Arc::new(Handle { place, settings })))
+    write(handle, HANDLES.add(Handle::new(place, Settings { stream: CUstream::NULL, on_device: false })))
 }
 
 /// `cusparseDestroy`. It waits for the work of the context.

@@ -1,6 +1,7 @@
 //! The bytes of an argument in device memory, and their places in the staging memory.
 
 use crate::driver::{Error, Result};
+use crate::entry::Status;
 
 /// Rows of `width` bytes, `pitch` bytes apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,9 +192,17 @@ impl Region {
     }
 
     /// Whether bytes are copied from or to this address.
-    pub fn starts_at(&self, address: u64) -> bool {
+    fn starts_at(&self, address: u64) -> bool {
         self.found.is_some_and(|found| self.size > 0 && found.starts_at(address))
             || self.blocks().any(|block| block.rows.address == address)
+    }
+
+    /// The region, unless it has bytes and no address.
+    ///
+    /// # Errors
+    /// [`Status::NULL_POINTER`].
+    pub fn present<S: Status>(self) -> std::result::Result<Region, S> {
+        if self.starts_at(0) { Err(S::NULL_POINTER) } else { Ok(self) }
     }
 
     /// The blocks that have bytes.
