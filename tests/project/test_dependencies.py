@@ -20,6 +20,7 @@ CRATES = (
     "cuarray-ptx",
     "cuarray-races",
     "cuarray-sim",
+    "cuarray-stand-in",
     "cuarray-testing",
     "cuarray-toolchain",
 )
@@ -77,7 +78,8 @@ def linked(metadata: dict[str, Any]) -> set[str]:
         ("cuarray-races", {"serde", "serde_json"}, set()),
         ("cuarray-ptx", {"iced-x86", "libc", "lz4_flex", "rustc-hash", "ruzstd", "smallvec"}, set()),
         ("cuarray-cudart", {"cuarray-abi", "libc", "rustc-hash"}, set()),
-        ("cuarray-toolchain", {"cuarray-ptx", "libc"}, set()),
+        ("cuarray-toolchain", {"cuarray-ptx", "cuarray-stand-in", "libc"}, set()),
+        ("cuarray-stand-in", set(), set()),
         ("cuarray-testing", {"cuarray", "proptest"}, {"pyo3"}),
         ("cuarray-abi", set(), set()),
     ],

@@ -6,7 +6,7 @@
 
 mod refused;
 
-use cuarray_toolchain::environment::report_use;
+use cuarray_stand_in::report_use;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 use std::sync::Once;

@@ -4,8 +4,8 @@ use crate::handle::{self, Handle, Parameters};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::*;
 use cuarray_abi::CUstream;
+use cuarray_stand_in::report_use;
 use cuarray_stream_work::write;
-use cuarray_toolchain::environment::report_use;
 use std::ffi::c_int;
 use std::sync::Once;
 

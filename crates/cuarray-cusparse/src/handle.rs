@@ -3,8 +3,8 @@
 use crate::status::{INVALID_VALUE, Outcome, cusparseStatus_t, write};
 use crate::types::*;
 use cuarray_abi::CUstream;
+use cuarray_stand_in::report_use;
 use cuarray_stream_work::{Objects, Place, guarded};
-use cuarray_toolchain::environment::report_use;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Arc, Once};
 

@@ -2,7 +2,7 @@
 
 use crate::driver::{self, Device};
 use crate::result::{Outcome, answer, nvmlReturn_t, read_text, write, write_text};
-use cuarray_toolchain::environment::report_use;
+use cuarray_stand_in::report_use;
 use std::ffi::{c_char, c_int, c_uint};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};

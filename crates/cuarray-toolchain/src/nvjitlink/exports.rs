@@ -3,7 +3,6 @@
 //! A handle is a number, not an address, so an invalid one is an error.
 
 use super::{Failure, Link, Result, real};
-use crate::environment;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -107,7 +106,7 @@ fn log_size(log: &str) -> usize {
 /// As the manual of nvJitLink says.
 pub unsafe fn nvJitLinkCreate(major: u32, handle: *mut Handle, count: u32, options: *const *const c_char) -> c_int {
     static USED: Once = Once::new();
-    USED.call_once(|| environment::report_use(&format!("libnvJitLink.so.{major}")));
+    USED.call_once(|| cuarray_stand_in::report_use(&format!("libnvJitLink.so.{major}")));
     code(|| {
         if handle.is_null() || (options.is_null() && count > 0) {
             return Err(null());

@@ -1,7 +1,6 @@
 //! The C functions of NVRTC. The shared libraries export them by [`nvrtc_exports!`](crate::nvrtc_exports).
 
 use super::virtual_architecture;
-use crate::environment;
 use crate::library::{Library, Symbols};
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
@@ -151,7 +150,7 @@ pub unsafe fn nvrtcCompileProgram(major: u32, program: Program, count: c_int, op
         return unsafe { compile(program, count, options) };
     };
     static USED: Once = Once::new();
-    USED.call_once(|| environment::report_use(&format!("libnvrtc.so.{major}")));
+    USED.call_once(|| cuarray_stand_in::report_use(&format!("libnvrtc.so.{major}")));
     let changed = replaced.iter().zip(&texts).zip(&given).map(|((new, old), given)| match new == old {
         true => (*given).to_owned(),
         false => CString::new(new.as_str()).unwrap_or_default(),
