@@ -75,9 +75,13 @@ class Source:
         text = without_comments(self.file.read_text())
         return TEST_MODULE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
 
+    @cached_property
+    def inline_modules(self) -> list[re.Match[str]]:
+        return list(INLINE_MODULE.finditer(self.code))
+
     def module_at(self, offset: int) -> tuple[str, ...]:
         """The module that a place in the file is in, inline modules included."""
-        inline = (found["name"] for found in INLINE_MODULE.finditer(self.code) if found.start() <= offset < found.end())
+        inline = (found["name"] for found in self.inline_modules if found.start() <= offset < found.end())
         return self.module + tuple(inline)
 
     def absolute(self, path: tuple[str, ...], offset: int) -> tuple[str, ...] | None:
@@ -97,28 +101,30 @@ class Source:
     def references(self) -> list[Reference]:
         """Every path that begins with ``crate``, ``self`` or ``super``, from the root of the crate."""
         found = []
-        rest = self.code
         for use in USE.finditer(self.code):
             line = self.code.count("\n", 0, use.start()) + 1
             for leaf in leaves(use["tree"]):
                 path = self.absolute(leaf, use.start()) if leaf else None
                 if path:
                     found.append(Reference(path, line, bool(use["public"])))
-            rest = rest[: use.start()] + re.sub(r"[^\n]", " ", use.group()) + rest[use.end() :]
+        rest = USE.sub(lambda use: re.sub(r"[^\n]", " ", use.group()), self.code)
         for inline in PATH.finditer(rest):
             path = self.absolute(tuple(inline["path"].split("::")), inline.start())
             if path:
                 found.append(Reference(path, rest.count("\n", 0, inline.start()) + 1))
         return found
 
-    def exports(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+    @cached_property
+    def exports(self) -> list[tuple[str, tuple[str, ...]]]:
         """The names that the file makes available under itself: ``pub use a::b::Name`` as ``Name`` and ``a::b::Name``."""
+        found = []
         for use in USE.finditer(self.code):
             renamed = dict(re.findall(r"(\w+)\s+as\s+(\w+)", use["tree"]))
             for leaf in leaves(use["tree"]):
                 if use["public"] and leaf and leaf[0] not in ("crate", "super"):
                     name = renamed.get(leaf[-1], leaf[-1])
-                    yield name, self.module + (leaf[1:] if leaf[0] == "self" else leaf)
+                    found.append((name, self.module + (leaf[1:] if leaf[0] == "self" else leaf)))
+        return found
 
 
 @cache

@@ -64,7 +64,7 @@ def node_names(root: Path) -> set[str]:
 
 def names(crate: list[Source]) -> dict[tuple[str, ...], tuple[str, ...]]:
     """The origin of each name that a module re-exports, and of each macro that the crate exports."""
-    known = {(*source.module, name): origin for source in crate for name, origin in source.exports()}
+    known = {(*source.module, name): origin for source in crate for name, origin in source.exports}
     for source in crate:
         macros = re.findall(r"#\[macro_export\]\s*macro_rules! (\w+)", source.code)
         known |= {(name,): source.module for name in macros}
