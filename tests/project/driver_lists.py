@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "crates/cuarray-abi/src"
 # The implemented functions, and the refused ones.
 FILES = ("entry_points.rs", "unsupported.rs")
-ERROR_CODES = ROOT / "crates/cuarray-sim/tests/error_codes/documented.txt"
+ERROR_CODES = ROOT / "crates/cuarray-sim/tests/driver/error_codes/documented.txt"
 
 
 def groups(file: str) -> dict[tuple[str, str], list[tuple[str, str, str]]]:

@@ -67,7 +67,7 @@ def error_code_table() -> str:
         f"NVIDIA's header documents {len(pairs)} pairs of an implemented function and one of six codes. Tests of the simulator show {shown} of them: sweeps "
         "that call every function before `cuInit`, with one wrong argument each, with ended handles, without a context and after the "
         "driver's end, and single cases. The test `each_documented_code_is_returned_or_has_a_reason` in "
-        "`crates/cuarray-sim/tests/error_codes` fails for a code that is neither shown nor has one of the reasons below. "
+        "`crates/cuarray-sim/tests/driver/error_codes` fails for a code that is neither shown nor has one of the reasons below. "
         f"{len(without)} functions have no list of codes: {', '.join(f'`{name}`' for name in without)}.\n\n"
         f"| code | functions that document it | shown | share |\n|---|---|---|---|\n{''.join(rows)}\n"
         "| reason why no call returns a code | functions |\n|---|---|\n"

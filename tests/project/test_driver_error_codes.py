@@ -1,6 +1,6 @@
 """The table of the error codes that the manual documents, compared with the comments of NVIDIA's headers. `UPDATE=1` writes it.
 
-A test of the simulated driver, `documented` in `crates/cuarray-sim/tests/error_codes`, shows each code of the table.
+A test of the simulated driver, `documented` in `crates/cuarray-sim/tests/driver/error_codes`, shows each code of the table.
 """
 
 from __future__ import annotations

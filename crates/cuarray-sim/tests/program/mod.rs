@@ -31,6 +31,11 @@ macro_rules! fails {
     };
 }
 
+/// Whether a path is that of the executable of this test.
+pub fn is_this_program(object: &str) -> bool {
+    std::env::current_exe().unwrap() == std::path::Path::new(object)
+}
+
 /// An initialized driver, with the primary context of device 0 current in this thread.
 pub struct Program {
     pub sim: Sim,

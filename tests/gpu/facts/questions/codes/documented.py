@@ -9,7 +9,7 @@ from pathlib import Path
 from ...entry_points import LATEST, EntryPoint, implemented
 from ...question import QUESTIONS
 
-TABLE = Path(__file__).parents[5] / "crates/cuarray-sim/tests/error_codes/documented.txt"
+TABLE = Path(__file__).parents[5] / "crates/cuarray-sim/tests/driver/error_codes/documented.txt"
 
 SERIES = {
     "NOT_INITIALIZED": ("codes.before_init",),

@@ -1,7 +1,7 @@
 """Single cases for codes that the manual documents and that no call of the simulator returns.
 
 Each case is a request that a device or a driver may refuse with that code. The list is in
-``crates/cuarray-sim/tests/error_codes/documented.txt``: the codes with a reason.
+``crates/cuarray-sim/tests/driver/error_codes/documented.txt``: the codes with a reason.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The error code of every function in one situation at a time, as the sweeps of the simulator's tests ask for it.
 
-``crates/cuarray-sim/tests/error_codes`` has these sweeps. Each step is one call, since a call may crash a driver.
+``crates/cuarray-sim/tests/driver/error_codes`` has these sweeps. Each step is one call, since a call may crash a driver.
 """
 
 from __future__ import annotations
