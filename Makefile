@@ -142,23 +142,26 @@ demo: peers $(NAMED_PEERS) ## exchange arrays between cuarray and the peers, and
 	    PYTHONPATH="$(CURDIR)$(CUPY_PATH)" $(DEMO_PYTHON) -m cuarray_sim demo/exchange.py; \
 	fi
 
-# Rust tests without doc examples, and quick Python tests that need no peer. `make test` runs the rest of tests/package, and the Rust
-# tests with debug assertions; those of the quick profile run five times as fast.
+# Rust tests without doc examples, few random cases, and quick Python tests that need no peer. `make test` runs the rest, and the Rust
+# tests with debug assertions; those of the quick profile run five times as fast. `make lint` reads the prose of every file.
+QUICK_TESTS := tests/spec/clauses tests/dlpack tests/c_interface tests/project tests/package/test_device_array.py \
+    tests/package/test_docstrings.py tests/package/test_errors.py
+# They run pytest in pytest, and judge the plugins of this project's own tests.
+SLOW_TESTS := tests/project/test_spec_coverage.py tests/project/test_expected_skips.py
 .PHONY: check
-check: dev ## check a change in under two minutes: format, lints, prose and the quick tests
+check: dev ## check a change in about a minute: format, lints, changed prose and the quick tests
 	$(call say,format)
 	cargo fmt --all --check
 	$(BIN)/ruff format --check --quiet
 	$(call say,prose)
-	$(BIN)/python tests/project/prose.py
+	$(BIN)/python tests/project/prose.py $$(git diff --name-only --diff-filter=d HEAD~1; git ls-files --others --exclude-standard)
 	$(call say,lints)
 	$(BIN)/ruff check --quiet
 	cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings
 	$(call say,Rust tests)
-	PROPTEST_CASES=16 cargo test --quiet --profile quick --features cuarray/half,cuarray/ndarray --lib --tests
+	PROPTEST_CASES=16 RANDOM_KERNELS=40 cargo test --quiet --profile quick --features cuarray/half,cuarray/ndarray --lib --tests
 	$(call say,Python tests on the simulated driver)
-	$(BIN)/python -m pytest tests/spec/clauses tests/dlpack tests/c_interface tests/project tests/package/test_device_array.py \
-	    tests/package/test_docstrings.py tests/package/test_errors.py --cuarray-sim --quiet --hypothesis-profile quick \
+	$(BIN)/python -m pytest $(QUICK_TESTS) $(addprefix --ignore=,$(SLOW_TESTS)) --cuarray-sim --quiet --hypothesis-profile quick \
 	    --numprocesses 2
 
 .PHONY: test
@@ -453,14 +456,14 @@ generated-code: ## run RANDOM_KERNELS random kernels (10000) by the interpreter 
 SANITIZED_SYSROOT = $(shell $(SANITIZED_CARGO:cargo%=rustc%) --print sysroot)
 
 .PHONY: tsan
-tsan: ## run the unit tests and the tests of guards of the crate cuarray with the thread sanitizer
+tsan: ## run the unit tests and the tests of guards and of device memory of the crate cuarray with the thread sanitizer
 	$(call say,Rust tests with the thread sanitizer)
 	TSAN_STD="$$(ls $(SANITIZED_SYSROOT)/lib/rustlib/$(TARGET)/lib/libstd-*.so)" \
 	    CARGO_TARGET_$(shell tr a-z- A-Z_ <<<$(TARGET))_LINKER="$(CURDIR)/tests/thread_sanitizer/cc.sh" \
 	    TSAN_OPTIONS=suppressions="$(CURDIR)/tests/thread_sanitizer/suppressions.txt" PROPTEST_CASES=16 \
 	    RUSTFLAGS='-Zsanitizer=thread -Zshare-generics=no -Cunsafe-allow-abi-mismatch=sanitizer -Clink-arg=-rdynamic' \
 	    $(SANITIZED_CARGO) test --quiet --no-fail-fast --target $(TARGET) --target-dir target/tsan \
-	    -p cuarray --lib --test aliasing --test guard -- --test-threads=1
+	    -p cuarray --lib --test device_memory --test guard -- --test-threads=1
 
 # The tests `deferred_model` and `event_pool_model` need no flag, so `make test` runs them too.
 .PHONY: loom

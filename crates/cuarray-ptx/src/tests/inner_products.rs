@@ -1,6 +1,6 @@
 //! Steps of two loads and a multiply-add. [`Run::over`] executes each kernel with the steps at once and one after another.
 
-use super::random::Random;
+use super::random::{Random, cases};
 use super::*;
 
 /// Addresses in a tile of 1,024 bytes: rows of 32, 16 and 8 lanes, values that are equal in 32, 16 and 8 lanes, and others.
@@ -77,14 +77,15 @@ fn kernel(random: &mut Random) -> String {
 fn random_steps_have_the_results_faults_and_records_of_single_instructions() {
     let mut random = Random(7);
     let mut faults = 0;
-    for number in 0..250 {
+    let cases = cases(250);
+    for number in 0..cases {
         let source = kernel(&mut random);
         let threads = [32 + 13 * (number % 3), 1, 1];
         let mut results = vec![0_u64; 3 * 64];
         let outcome = Run { source: &source, threads, ..Run::default() }.over(&mut [&mut results]);
         faults += u32::from(outcome.fault.is_some());
     }
-    assert!((30..220).contains(&faults), "{faults} kernels had a fault");
+    assert!((cases / 8..cases * 7 / 8).contains(&faults), "{faults} of {cases} kernels had a fault");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Loading returns a program or an error, and every loaded kernel can be launched. Neither crashes or hangs, and a
 //! kernel that does not end stops with a fault.
 
+use super::random::cases;
 use super::*;
 use crate::Image;
 use crate::load as load_image;
@@ -175,7 +176,7 @@ fn load_and_launch(seed: u64, rounds: usize) {
 
 #[test]
 fn changed_modules_never_crash() {
-    load_and_launch(0x2545_f491_4f6c_dd1d, 1800);
+    load_and_launch(0x2545_f491_4f6c_dd1d, cases(1800) as usize);
 }
 
 /// Run explicitly: `cargo test --release -p cuarray-ptx --lib -- --ignored changed_modules`.

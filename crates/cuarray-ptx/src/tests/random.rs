@@ -1,5 +1,11 @@
 //! Pseudorandom numbers for random kernels.
 
+/// How many random cases a test runs: fewer if `PROPTEST_CASES` is less than the 256 that it usually is.
+pub(crate) fn cases(usual: u32) -> u32 {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse::<u32>().ok());
+    (usual * asked.map_or(256, |cases| cases.min(256)) / 256).max(10)
+}
+
 pub(super) struct Random(pub u64);
 
 impl Random {
