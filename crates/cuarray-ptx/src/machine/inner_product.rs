@@ -43,9 +43,11 @@ pub(super) unsafe fn inner_product(machine: &mut Machine<'_>, first: &Instructio
     let mut steps = &product.offsets[..product.offsets.len().min(most)];
     if machine.shapes.recorded {
         // A read that is recorded here, and again by the general way, is recorded as one.
+        let together = machine.record_products([first, second], product, (start, steps.len()));
         let mut loads = (start..).step_by(3);
         let mut record = |at: u32| machine.record_read(&code[at as usize], at, 4);
-        let recorded = steps.iter().take_while(|_| loads.next().is_some_and(|at| record(at) && record(at + 1)));
+        let recorded =
+            steps.iter().take_while(|_| together || loads.next().is_some_and(|at| record(at) && record(at + 1)));
         steps = &steps[..recorded.count()];
     }
     let Some(last) = steps.len().checked_sub(1).map(|before| &code[start as usize + 3 * before + 2]) else {

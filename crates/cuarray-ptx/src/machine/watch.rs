@@ -352,7 +352,8 @@ impl Machine<'_> {
                 chains: [chains.same, chains.next, chains.stride],
             };
             let record = |access: &Scattered, now: &Now| record_late(access, now, order, shadow, shared_bytes);
-            if deferred.list_or(&now, scattered, record) {
+            let products = &launch.program.inner_products;
+            if deferred.list_or(&now, scattered, record, |list| &products[list as usize].offsets) {
                 return;
             }
         }

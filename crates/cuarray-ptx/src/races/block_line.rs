@@ -109,8 +109,20 @@ impl Store {
         Store { ranks, ..Store::default() }
     }
 
+    /// Empties the lists, and keeps their memory.
     pub(super) fn clear(&mut self) {
-        *self = Store::new(self.ranks);
+        self.marks.clear();
+        self.values.clear();
+        self.chains.clear();
+        self.records.clear();
+    }
+
+    /// The size of the lists' memory in bytes.
+    pub(super) fn size(&self) -> usize {
+        fn of<T>(list: &Vec<T>) -> usize {
+            list.capacity() * size_of::<T>()
+        }
+        of(&self.marks) + of(&self.values) + of(&self.chains) + of(&self.records)
     }
 
     /// Adds an access to a line.

@@ -9,6 +9,8 @@ use super::block_line::{Line, Part, Store};
 use super::page::{NONE, PAGE, hash, lines_of, overlapped, shift_of};
 use super::span::Row;
 use rustc_hash::FxHashMap;
+use std::mem::take;
+use std::sync::{Mutex, PoisonError};
 
 pub(crate) use super::record::Slot;
 
@@ -55,6 +57,12 @@ pub(crate) struct Grid {
     level: u32,
 }
 
+/// Lists of ended launches. The system clears each page of memory that it hands out, which took a tenth of the time of a short launch.
+static SPARE: Mutex<Vec<Store>> = Mutex::new(Vec::new());
+/// The most lists that are kept, and the most bytes of each.
+const SPARE_LISTS: usize = 4;
+const SPARE_BYTES: usize = 16 << 20;
+
 impl Default for Grid {
     fn default() -> Grid {
         Grid::new(usize::MAX, 0)
@@ -70,7 +78,8 @@ impl Grid {
     /// Creates a shadow of at most `limit` pages. Blocks of one cluster differ in the low `ranks` bits of
     /// [`Slot::block`], and do not conflict.
     pub(crate) fn new(limit: usize, ranks: u32) -> Grid {
-        let store = Store::new(ranks);
+        let mut store = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        store.ranks = ranks;
         Grid {
             pages: Vec::new(),
             places: FxHashMap::default(),
@@ -145,7 +154,7 @@ impl Grid {
     /// Merges the accesses that another core has recorded.
     pub(crate) fn merge(&mut self, mut other: Grid) {
         self.level = self.level.max(other.level);
-        for mut page in other.pages.into_iter().filter(|page| !page.lines.is_empty()) {
+        for mut page in take(&mut other.pages).into_iter().filter(|page| !page.lines.is_empty()) {
             let place = self.place(page.number, 1 << page.shift);
             if place == NONE {
                 continue;
@@ -212,6 +221,17 @@ impl Grid {
             let Some(place) = self.places.get(&number) else { continue };
             let (page, store) = (&self.pages[*place], &mut self.store);
             overlapped(number, page.shift, address, size, |line, pieces| store.forget(&page.lines[line], pieces));
+        }
+    }
+}
+
+impl Drop for Grid {
+    fn drop(&mut self) {
+        let mut store = take(&mut self.store);
+        store.clear();
+        let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        if (1..=SPARE_BYTES).contains(&store.size()) && spare.len() < SPARE_LISTS {
+            spare.push(store);
         }
     }
 }

@@ -44,7 +44,18 @@ struct Base {
 /// A listed access.
 enum Listed {
     Groups { pc: u32, base: u32, offset: u32 },
+    Steps { bases: [u32; 2], steps: Steps },
     Scattered(u32),
+}
+
+/// Steps of two reads each, three instructions apart, with the offsets of a list: an inner product.
+#[derive(Clone, Copy)]
+pub(crate) struct Steps {
+    /// The number of the first read.
+    pub pc: u32,
+    /// The number of the list.
+    pub list: u32,
+    pub count: u32,
 }
 
 /// The place of listed addresses, for further accesses with other offsets.
@@ -124,28 +135,56 @@ impl Deferred {
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub(crate) fn list(&mut self, now: &Now, known: &mut Known, groups: impl Fn() -> Groups, offset: u32) -> bool {
         self.settle(now);
-        if !self.takes(now) {
-            return false;
+        let listed = self.takes(now);
+        if listed {
+            let base = self.base(now, known, groups);
+            self.note(now);
+            self.listed.push(Listed::Groups { pc: now.pc, base, offset });
         }
+        listed
+    }
+
+    /// Lists the reads of steps, each pair at offsets from two addresses, as [`Deferred::list`] does for one.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
+    pub(crate) fn list_steps(
+        &mut self,
+        now: &Now,
+        [one, other]: [&mut Known; 2],
+        groups: impl Fn(usize) -> Groups,
+        steps: Steps,
+    ) -> bool {
+        self.settle(now);
+        let listed = self.takes(now);
+        if listed {
+            let bases = [self.base(now, one, || groups(0)), self.base(now, other, || groups(1))];
+            self.note(now);
+            self.listed.push(Listed::Steps { bases, steps });
+        }
+        listed
+    }
+
+    /// The place of listed addresses, which is kept in `known`.
+    #[inline(always)]
+    fn base(&mut self, now: &Now, known: &mut Known, groups: impl Fn() -> Groups) -> u32 {
         let held = known.generation == self.generation
             && self.bases.get(known.base as usize).is_some_and(|base| base.now.clock == now.clock);
         if !held {
             *known = Known { generation: self.generation, base: self.bases.len() as u32 };
             self.bases.push(Base { groups: groups(), now: *now });
         }
-        self.note(now);
-        self.listed.push(Listed::Groups { pc: now.pc, base: known.base, offset });
-        true
+        known.base
     }
 
     /// Lists an access if it need not be compared at once, and returns whether it does not. Before others, the listed
-    /// accesses go to `record`.
+    /// accesses go to `record`. `offsets` returns a list of the offsets of [`Steps`].
     #[inline(always)]
-    pub(crate) fn list_or(
+    pub(crate) fn list_or<'a>(
         &mut self,
         now: &Now,
         scattered: impl FnOnce() -> Scattered,
         record: impl FnMut(&Scattered, &Now),
+        offsets: impl Fn(u32) -> &'a [[i64; 2]],
     ) -> bool {
         self.settle(now);
         let listed = self.takes(now);
@@ -153,27 +192,38 @@ impl Deferred {
             self.listed.push(Listed::Scattered(self.scattered.len() as u32));
             self.scattered.push((scattered(), *now));
         } else if !self.listed.is_empty() {
-            self.replay(record);
+            self.replay(record, offsets);
         }
         self.note(now);
         listed
     }
 
     #[cold]
-    fn replay(&mut self, mut record: impl FnMut(&Scattered, &Now)) {
+    fn replay<'a>(&mut self, mut record: impl FnMut(&Scattered, &Now), offsets: impl Fn(u32) -> &'a [[i64; 2]]) {
         for access in &self.listed {
             match access {
                 Listed::Scattered(index) => {
                     let (access, now) = &self.scattered[*index as usize];
                     record(access, now);
                 }
-                Listed::Groups { pc, base, offset } => {
-                    let Base { groups, now } = &self.bases[*base as usize];
-                    record(&groups.lanes(*offset), &now.at(*pc));
+                Listed::Groups { pc, base, offset } => self.bases[*base as usize].read(*pc, *offset, &mut record),
+                Listed::Steps { bases, steps: Steps { pc, list, count } } => {
+                    for (pc, pair) in (*pc..).step_by(3).zip(&offsets(*list)[..*count as usize]) {
+                        for (read, pc) in [pc, pc + 1].into_iter().enumerate() {
+                            self.bases[bases[read] as usize].read(pc, pair[read] as u32, &mut record);
+                        }
+                    }
                 }
             }
         }
         self.empty();
+    }
+}
+
+impl Base {
+    /// Calls `record` with the access by an instruction, at an offset from these addresses.
+    fn read(&self, pc: u32, offset: u32, record: &mut impl FnMut(&Scattered, &Now)) {
+        record(&self.groups.lanes(offset), &self.now.at(pc));
     }
 }
 

@@ -37,6 +37,9 @@ fn ranges_like(like: &TouchedRange, accessed: &[Pages], regions: &[Region], rang
                 (.., None) => continue,
                 (_, strength, Some(strong)) => &strong[2 * usize::from(strength == Strength::System) + written],
             };
+            if plane.iter().fold(0, |all, word| all | word) == 0 {
+                continue;
+            }
             for (word_index, word) in plane.iter().enumerate() {
                 let base = region.start + number as u64 * PAGE + word_index as u64 * 64;
                 let kept = if kind == AccessKind::Update {
@@ -45,6 +48,14 @@ fn ranges_like(like: &TouchedRange, accessed: &[Pages], regions: &[Region], rang
                     page.placed_as(like, word_index)
                 };
                 let (mut word, mut bit) = (word & kept, 0);
+                if word == u64::MAX {
+                    // Mostly whole words were accessed.
+                    match open.as_mut() {
+                        Some(range) if range.1 == base => range.1 = base + 64,
+                        _ => ranges.extend(open.replace((base, base + 64)).map(range_of)),
+                    }
+                    continue;
+                }
                 while word != 0 {
                     let skipped = word.trailing_zeros();
                     word >>= skipped;
