@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +25,48 @@ from solver_probe import (
 
 # The functions of the tests, their arguments in device memory, and which of these are read before anything is written.
 READ = {
-    "potrf": ["A"],
-    "getrs": ["A", "devIpiv", "B"],
-    "geqrf": ["A"],
-    "ormqr": ["A", "tau", "C"],
-    "syevd": ["A"],
-    "gesvd": ["A"],
+    "Dpotrf": ["A"],
+    "Dgetrf": ["A"],
+    "Dgetrs": ["A", "devIpiv", "B"],
+    "Dgeqrf": ["A"],
+    "Dormqr": ["A", "tau", "C"],
+    "Dsyevd": ["A"],
+    "Dgesvd": ["A"],
+    "Dsyevj": ["A"],
+    "DsyevjBatched": ["A"],
+    "Dgesvdj": ["A"],
+    "DgesvdjBatched": ["A"],
+    "DpotrfBatched": ["Aarray"],
+    "DpotrsBatched": ["A", "B"],
+    "Xpotrf": ["A"],
+    "Xpotrs": ["A", "B"],
+    "Xgetrf": ["A"],
+    "Xgetrs": ["A", "ipiv", "B"],
+    "Xgeqrf": ["A"],
+    "Xsyevd": ["A"],
+    "Xgesvd": ["A"],
 }
 WRITTEN = {
-    "potrf": ["Workspace", "devInfo"],
-    "getrs": ["devInfo"],
-    "geqrf": ["TAU", "Workspace", "devInfo"],
-    "ormqr": ["work", "devInfo"],
-    "syevd": ["W", "work", "devInfo"],
-    "gesvd": ["S", "U", "VT", "work", "devInfo"],
+    "Dpotrf": ["Workspace", "devInfo"],
+    "Dgetrf": ["Workspace", "devIpiv", "devInfo"],
+    "Dgetrs": ["devInfo"],
+    "Dgeqrf": ["TAU", "Workspace", "devInfo"],
+    "Dormqr": ["work", "devInfo"],
+    "Dsyevd": ["W", "work", "info"],
+    "Dgesvd": ["S", "U", "VT", "work", "info"],
+    "Dsyevj": ["W", "work", "info"],
+    "DsyevjBatched": ["W", "work", "info"],
+    "Dgesvdj": ["S", "U", "V", "work", "info"],
+    "DgesvdjBatched": ["S", "U", "V", "work", "info"],
+    "DpotrfBatched": ["infoArray"],
+    "DpotrsBatched": ["d_info"],
+    "Xpotrf": ["bufferOnDevice", "info"],
+    "Xpotrs": ["info"],
+    "Xgetrf": ["ipiv", "bufferOnDevice", "info"],
+    "Xgetrs": ["info"],
+    "Xgeqrf": ["tau", "bufferOnDevice", "info"],
+    "Xsyevd": ["W", "bufferOnDevice", "info"],
+    "Xgesvd": ["S", "U", "VT", "bufferOnDevice", "info"],
 }
 ARGUMENTS = [(name, argument) for name in READ for argument in READ[name] + WRITTEN[name]]
 N = 4
@@ -46,29 +74,74 @@ N = 4
 Prepared = tuple[dict[str, Address], Callable[[], int]]
 
 
-def prepared(solver: Solver, name: str) -> Prepared:
+def jacobi(solver: Solver, kind: str) -> Iterator[Address]:
+    """The settings of a Jacobi method."""
+    made = Address()
+    assert getattr(solver.library, f"cusolverDnCreate{kind}Info")(ctypes.byref(made)) == SUCCESS
+    yield made
+    assert getattr(solver.library, f"cusolverDnDestroy{kind}Info")(made) == SUCCESS
+
+
+@pytest.fixture
+def settings(solver: Solver) -> Iterator[dict[str, Address]]:
+    """The settings of the Jacobi methods, by the names of their functions."""
+    made = {kind: jacobi(solver, kind.capitalize()) for kind in ("syevj", "gesvdj")}
+    yield {kind: next(each) for kind, each in made.items()}
+    for each in made.values():
+        assert next(each, None) is None
+
+
+def prepared(solver: Solver, settings: dict[str, Address], name: str) -> Prepared:
     """The arguments of a function in device memory, and a call with them."""
-    matrix = solver.put(solver.definite(N, np.float64))
-    at = {each: matrix if each == "A" else solver.put(np.zeros((N, N))) for each in READ[name] + WRITTEN[name]}
-    at["devInfo"] = solver.put(np.zeros(1, np.int32))
-    for work in {"work", "Workspace"} & set(at):
+    at = {each: solver.put(np.zeros((N, N))) for each in READ[name] + WRITTEN[name]}
+    at |= {each: solver.put(solver.definite(N, np.float64)) for each in {"A", "Aarray"} & set(at)}
+    for work in {"work", "Workspace", "bufferOnDevice"} & set(at):
         at[work] = solver.memory(1 << 14)
-    if "devIpiv" in at:
-        at["devIpiv"] = solver.put(np.arange(1, N + 1, dtype=np.int32))
+    for each in {"devInfo", "info", "infoArray", "d_info"} & set(at):
+        at[each] = solver.put(np.zeros(1, np.int32))
+    for pivots, kind in (("devIpiv", np.int32), ("ipiv", np.int64)):
+        if pivots in at:
+            at[pivots] = solver.put(np.arange(1, N + 1, dtype=kind))
+    given = dict(at)
+    if name in ("DpotrfBatched", "DpotrsBatched"):
+        # The call takes arrays of addresses. The tests write the matrices there.
+        for each in {"Aarray", "A", "B"} & set(at):
+            given[each] = solver.put(np.array([at[each].value], np.uint64))
+    n, double = ctypes.c_int64(N), ctypes.c_int(1)
+    of_x = ["bufferOnDevice", ctypes.c_size_t(1 << 14), None, ctypes.c_size_t(0), "info"]
     arguments: dict[str, list[Any]] = {
-        "potrf": [0, N, "A", N, "Workspace", 2048, "devInfo"],
-        "getrs": [0, N, N, "A", N, "devIpiv", "B", N, "devInfo"],
-        "geqrf": [N, N, "A", N, "TAU", "Workspace", 2048, "devInfo"],
-        "ormqr": [0, 0, N, N, N, "A", N, "tau", "C", N, "work", 2048, "devInfo"],
-        "syevd": [1, 0, N, "A", N, "W", "work", 2048, "devInfo"],
-        "gesvd": ["A ", "A ", N, N, "A", N, "S", "U", N, "VT", N, "work", 2048, None, "devInfo"],
+        "Dpotrf": [0, N, "A", N, "Workspace", 2048, "devInfo"],
+        "Dgetrf": [N, N, "A", N, "Workspace", "devIpiv", "devInfo"],
+        "Dgetrs": [0, N, N, "A", N, "devIpiv", "B", N, "devInfo"],
+        "Dgeqrf": [N, N, "A", N, "TAU", "Workspace", 2048, "devInfo"],
+        "Dormqr": [0, 0, N, N, N, "A", N, "tau", "C", N, "work", 2048, "devInfo"],
+        "Dsyevd": [1, 0, N, "A", N, "W", "work", 2048, "info"],
+        "Dgesvd": ["A ", "A ", N, N, "A", N, "S", "U", N, "VT", N, "work", 2048, None, "info"],
+        "Dsyevj": [1, 0, N, "A", N, "W", "work", 2048, "info", settings["syevj"]],
+        "DsyevjBatched": [1, 0, N, "A", N, "W", "work", 2048, "info", settings["syevj"], 1],
+        "Dgesvdj": [1, 0, N, N, "A", N, "S", "U", N, "V", N, "work", 2048, "info", settings["gesvdj"]],
+        "DgesvdjBatched": [1, N, N, "A", N, "S", "U", N, "V", N, "work", 2048, "info", settings["gesvdj"], 1],
+        "DpotrfBatched": [0, N, "Aarray", N, "infoArray", 1],
+        "DpotrsBatched": [0, N, 1, "A", N, "B", N, "d_info", 1],
+        "Xpotrf": [None, 0, n, double, "A", n, double, *of_x],
+        "Xpotrs": [None, 0, n, n, double, "A", n, double, "B", n, "info"],
+        "Xgetrf": [None, n, n, double, "A", n, "ipiv", double, *of_x],
+        "Xgetrs": [None, 0, n, n, double, "A", n, "ipiv", double, "B", n, "info"],
+        "Xgeqrf": [None, n, n, double, "A", n, double, "tau", double, *of_x],
+        "Xsyevd": [None, 1, 0, n, double, "A", n, double, "W", double, *of_x],
+        "Xgesvd": [
+            *[None, "A ", "A ", n, n, double, "A", n, double, "S", double],
+            *["U", n, double, "VT", n, double, *of_x],
+        ],
     }
-    converted = [each[0] if each == "A " else at[each] if isinstance(each, str) else each for each in arguments[name]]
-    return at, lambda: solver.call(f"cusolverDnD{name}", *converted)
+    converted = [
+        each[0] if each == "A " else given[each] if isinstance(each, str) else each for each in arguments[name]
+    ]
+    return at, lambda: solver.call(f"cusolverDn{name}", *converted)
 
 
 def sides_of(findings: Any, name: str) -> list[Any]:
-    return [side for finding in findings for side in finding["sides"] if side["call"] == f"cusolverDnD{name}"]
+    return [side for finding in findings for side in finding["sides"] if side["call"] == f"cusolverDn{name}"]
 
 
 def write(address: Address, stream: ctypes.c_void_p, size: int = 4) -> None:
@@ -78,9 +151,9 @@ def write(address: Address, stream: ctypes.c_void_p, size: int = 4) -> None:
 @pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
 @pytest.mark.cuarray_sim(expect="data-race")
 def test_write_before_the_call_without_a_wait_is_a_race(
-    solver: Solver, name: str, argument: str, schedule: str, findings_of: Any
+    solver: Solver, settings: dict[str, Address], name: str, argument: str, schedule: str, findings_of: Any
 ) -> None:
-    at, call = prepared(solver, name)
+    at, call = prepared(solver, settings, name)
     with second_stream() as other:
         write(at[argument], other)
         assert call() == SUCCESS
@@ -93,9 +166,9 @@ def test_write_before_the_call_without_a_wait_is_a_race(
 
 @pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
 def test_write_before_the_call_with_a_wait_has_no_findings(
-    solver: Solver, name: str, argument: str, schedule: str
+    solver: Solver, settings: dict[str, Address], name: str, argument: str, schedule: str
 ) -> None:
-    at, call = prepared(solver, name)
+    at, call = prepared(solver, settings, name)
     with second_stream() as other:
         write(at[argument], other)
         order(other, solver.stream)
@@ -105,9 +178,9 @@ def test_write_before_the_call_with_a_wait_has_no_findings(
 @pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
 @pytest.mark.cuarray_sim(expect="data-race")
 def test_write_after_the_call_without_a_wait_is_a_race(
-    solver: Solver, name: str, argument: str, schedule: str, findings_of: Any
+    solver: Solver, settings: dict[str, Address], name: str, argument: str, schedule: str, findings_of: Any
 ) -> None:
-    at, call = prepared(solver, name)
+    at, call = prepared(solver, settings, name)
     with second_stream() as other:
         assert call() == SUCCESS
         write(at[argument], other)
@@ -116,9 +189,9 @@ def test_write_after_the_call_without_a_wait_is_a_race(
 
 @pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
 def test_write_after_the_call_with_a_wait_has_no_findings(
-    solver: Solver, name: str, argument: str, schedule: str
+    solver: Solver, settings: dict[str, Address], name: str, argument: str, schedule: str
 ) -> None:
-    at, call = prepared(solver, name)
+    at, call = prepared(solver, settings, name)
     with second_stream() as other:
         assert call() == SUCCESS
         order(solver.stream, other)
@@ -130,7 +203,7 @@ def test_unwritten_matrix_is_found_as_argument(solver: Solver, findings_of: Any)
     a, work, info = solver.memory(8 * N * N), solver.memory(1 << 12), solver.memory(4)
     assert solver.call("cusolverDnDpotrf", 0, N, a, N, work, 512, info) == SUCCESS
     driver_probe.call("cuStreamSynchronize", solver.stream)
-    assert {side["detail"] for side in sides_of(findings_of(), "potrf")} == {"argument A"}
+    assert {side["detail"] for side in sides_of(findings_of(), "Dpotrf")} == {"argument A"}
 
 
 def test_triangle_that_is_not_read_may_be_unwritten_and_in_use(solver: Solver) -> None:
@@ -146,10 +219,10 @@ def test_triangle_that_is_not_read_may_be_unwritten_and_in_use(solver: Solver) -
         assert solver.call("cusolverDnDpotrf", 0, N, a, N, work, 512, info) == SUCCESS
 
 
-def test_captured_calls_run_again_with_each_launch(solver: Solver) -> None:
+def test_captured_calls_run_again_with_each_launch(solver: Solver, settings: dict[str, Address]) -> None:
     matrices = [solver.definite(N, np.float64) for _ in range(2)]
     right = solver.random((N, 2), np.float64)
-    at, call = prepared(solver, "potrf")
+    at, call = prepared(solver, settings, "Dpotrf")
     b, (info, _) = solver.put(right), solver.integers()
     graph, launchable = ctypes.c_void_p(), ctypes.c_void_p()
     driver_probe.call("cuStreamBeginCapture_v2", solver.stream, 2)
@@ -207,7 +280,7 @@ def test_workspace_at_a_wrong_address_is_found_and_nothing_is_written(solver: So
     matrix = solver.definite(N, np.float64)
     a, (info, like) = solver.put(matrix), solver.integers()
     assert solver.call("cusolverDnDpotrf", 0, N, a, N, Address(0x10), 512, info) == EXECUTION_FAILED
-    assert {side["detail"] for side in sides_of(findings_of(), "potrf")} == {"argument Workspace"}
+    assert {side["detail"] for side in sides_of(findings_of(), "Dpotrf")} == {"argument Workspace"}
     np.testing.assert_array_equal(solver.get(a, matrix), matrix)
     np.testing.assert_array_equal(solver.get(info, like), GAP)
 

@@ -74,11 +74,17 @@ pub(crate) struct Call<'h> {
     handle: &'h Handle,
     stream: CUstream,
     work: Work,
+    info_name: &'static CStr,
 }
 
 impl<'h> Call<'h> {
     pub(crate) fn of(handle: &'h Handle) -> Call<'h> {
-        Call { handle, stream: handle.settings().stream, work: Work::new() }
+        Call { handle, stream: handle.settings().stream, work: Work::new(), info_name: c"devInfo" }
+    }
+
+    /// The call of a function whose header has another name for the result that tells of failures.
+    pub(crate) fn with_info(self, name: &'static CStr) -> Call<'h> {
+        Call { info_name: name, ..self }
     }
 
     /// An argument that is read.
@@ -108,7 +114,12 @@ impl<'h> Call<'h> {
 
     /// The result that tells of failures, in device memory.
     pub(crate) fn info(&mut self, at: *mut c_int) -> Outcome<Argument> {
-        self.writes_vector(c"devInfo", at, 1)
+        self.infos(at, 1)
+    }
+
+    /// The results that tell of the failures of a batch, in device memory.
+    pub(crate) fn infos(&mut self, at: *mut c_int, count: usize) -> Outcome<Argument> {
+        self.writes_vector(self.info_name, at, count)
     }
 
     /// A workspace that has `given` of at least `needed` elements. Its values are lost in stream order.

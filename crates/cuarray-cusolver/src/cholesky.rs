@@ -132,7 +132,21 @@ pub(crate) fn potrs<T: Scalar>(
     ldb: i64,
     info: *mut c_int,
 ) -> Outcome {
-    let mut call = Call::of(handle);
+    potrs_of(Call::of(handle), uplo, n, columns, a, lda, b, ldb, info)
+}
+
+/// Equations of a call.
+pub(crate) fn potrs_of<T: Scalar>(
+    mut call: Call<'_>,
+    uplo: cublasFillMode_t,
+    n: i64,
+    columns: i64,
+    a: *const T,
+    lda: i64,
+    b: *mut T,
+    ldb: i64,
+    info: *mut c_int,
+) -> Outcome {
     let (fill, n, columns) = (fill(uplo)?, order(n)?, size(columns)?);
     let a = Stored::of(a, (n, n), leading(lda, n)?);
     let b = Stored::of(b, (n, columns), leading(ldb, n)?);
@@ -156,14 +170,14 @@ pub(crate) fn potrf_batched<T: Scalar>(
     infos: *mut c_int,
     count: i64,
 ) -> Outcome {
-    let mut call = Call::of(handle);
+    let mut call = Call::of(handle).with_info(c"infoArray");
     let (fill, n, count) = (fill(uplo)?, order(n)?, size(count)?);
     let a = Stored::of(a, (n, n), leading(lda, n)?);
     if n == 0 || count == 0 {
         return Ok(());
     }
     let a = call.updates(c"Aarray", a.behind_pointers::<T>(count, Some(fill)))?;
-    let infos = call.writes_vector(c"infoArray", infos, count)?;
+    let infos = call.infos(infos, count)?;
     call.computes(move |data| {
         let (a, infos) = (data.take::<T>(a), data.take::<c_int>(infos));
         for (a, info) in a.chunks_mut(n * n).zip(infos) {
@@ -185,7 +199,7 @@ pub(crate) fn potrs_batched<T: Scalar>(
     info: *mut c_int,
     count: i64,
 ) -> Outcome {
-    let mut call = Call::of(handle);
+    let mut call = Call::of(handle).with_info(c"d_info");
     let (fill, n, columns, count) = (fill(uplo)?, order(n)?, size(columns)?, size(count)?);
     if columns > 1 {
         return Err(INVALID_VALUE);
@@ -194,8 +208,8 @@ pub(crate) fn potrs_batched<T: Scalar>(
     let b = Stored::of(b, (n, columns), leading(ldb, n)?);
     let mut matrices: Option<(Argument, Argument)> = None;
     if n > 0 && columns > 0 && count > 0 {
-        let a = call.reads(c"Aarray", a.behind_pointers::<T>(count, Some(fill)))?;
-        matrices = Some((a, call.updates(c"Barray", b.behind_pointers::<T>(count, None))?));
+        let a = call.reads(c"A", a.behind_pointers::<T>(count, Some(fill)))?;
+        matrices = Some((a, call.updates(c"B", b.behind_pointers::<T>(count, None))?));
     }
     let info = call.info(info)?;
     call.computes(move |data: &mut Data<'_>| {

@@ -71,7 +71,7 @@ pub(crate) fn syevd<T: Scalar>(
     lwork: i64,
     info: *mut c_int,
 ) -> Outcome {
-    let mut call = Call::of(handle);
+    let mut call = Call::of(handle).with_info(c"info");
     let n_given = order(n)?;
     if n_given > 0 {
         call.workspace(c"work", workspace, lwork, needed(n_given))?;
@@ -98,7 +98,7 @@ pub(crate) fn syevd_of<T: Scalar>(
     let given = call.reads(c"A", a.triangles(fill, count))?;
     let a = result(&mut call, a, fill, vectors, count)?;
     let w = call.writes_vector(c"W", w, columns)?;
-    let info = call.writes_vector(c"devInfo", info, count)?;
+    let info = call.infos(info, count)?;
     call.computes(move |data| {
         let (given, a) = (data.take::<T>(given), data.take::<T>(a));
         let (w, info) = (data.take::<T::Real>(w), data.take::<c_int>(info));

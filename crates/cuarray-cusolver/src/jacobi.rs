@@ -114,7 +114,7 @@ pub(crate) fn syevj_batched<T: Scalar>(
     count: i64,
 ) -> Outcome {
     check_parameters(Parameters::Syevj, params)?;
-    let mut call = Call::of(handle);
+    let mut call = Call::of(handle).with_info(c"info");
     let (needed, count) = (eigen::needed(order(n)?), order(count)?);
     if n > 0 && count > 0 {
         call.workspace(c"work", workspace, lwork, needed)?;
@@ -265,7 +265,7 @@ fn gesvdj_of<T: Scalar>(
     count: usize,
 ) -> Outcome {
     check_parameters(Parameters::Gesvdj, params)?;
-    let mut call = Call::of(handle);
+    let mut call = Call::of(handle).with_info(c"info");
     let (m, n) = (order(m)?, order(n)?);
     let least = m.min(n);
     let (left, right) = if economy { (least, least) } else { (m, n) };
@@ -283,7 +283,7 @@ fn gesvdj_of<T: Scalar>(
         Some((u, v)) => Some((call.writes(c"U", u.region())?, call.writes(c"V", v.region())?)),
         None => None,
     };
-    let info = call.writes_vector(c"devInfo", info, count)?;
+    let info = call.infos(info, count)?;
     call.computes(move |data| {
         let (a, s, info) = (data.take::<T>(a), data.take::<T::Real>(s), data.take::<c_int>(info));
         let mut sides = sides.map(|(u, v)| (data.take::<T>(u), data.take::<T>(v)));

@@ -208,12 +208,12 @@ pub(crate) fn getrs<T: Scalar>(
     ldb: i64,
     info: *mut c_int,
 ) -> Outcome {
-    getrs_of::<T, c_int>(handle, trans, n, columns, a, lda, (c"devIpiv", pivots), b, ldb, info)
+    getrs_of::<T, c_int>(Call::of(handle), trans, n, columns, a, lda, (c"devIpiv", pivots), b, ldb, info)
 }
 
 /// Equations with any type of pivots.
 pub(crate) fn getrs_of<T: Scalar, P: Pivot>(
-    handle: &Handle,
+    mut call: Call<'_>,
     trans: cublasOperation_t,
     n: i64,
     columns: i64,
@@ -224,7 +224,6 @@ pub(crate) fn getrs_of<T: Scalar, P: Pivot>(
     ldb: i64,
     info: *mut c_int,
 ) -> Outcome {
-    let mut call = Call::of(handle);
     let (op, n, columns) = (Op::of(trans)?, order(n)?, size(columns)?);
     let a = Stored::of(a, (n, n), leading(lda, n)?);
     let b = Stored::of(b, (n, columns), leading(ldb, n)?);

@@ -8,7 +8,7 @@ use crate::scalar::{Field, Scalar};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::{cublasOperation_t, cublasSideMode_t};
 use cuarray_stream_work::write;
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 
 /// The elements of the workspace for a matrix with this number of columns.
 pub(crate) fn needed(columns: usize) -> c_int {
@@ -38,7 +38,7 @@ pub(crate) fn geqrf<T: Scalar>(
     if m > 0 && n > 0 {
         call.workspace(c"Workspace", workspace, lwork, needed)?;
     }
-    geqrf_of(call, m, n, a, lda, tau, info)
+    geqrf_of(call, m, n, a, lda, (c"TAU", tau), info)
 }
 
 /// A factorization after the workspace is described.
@@ -48,13 +48,13 @@ pub(crate) fn geqrf_of<T: Scalar>(
     n: i64,
     a: *mut T,
     lda: i64,
-    tau: *mut T,
+    (name, tau): (&'static CStr, *mut T),
     info: *mut c_int,
 ) -> Outcome {
     let (m, n) = (order(m)?, order(n)?);
     let a = Stored::of(a, (m, n), leading(lda, m)?);
     let a = call.updates(c"A", a.region())?;
-    let tau = call.writes_vector(c"TAU", tau, m.min(n))?;
+    let tau = call.writes_vector(name, tau, m.min(n))?;
     let info = call.info(info)?;
     call.computes(move |data| {
         let (a, tau) = (data.take::<T>(a), data.take::<T>(tau));
@@ -97,7 +97,7 @@ pub(crate) fn orgqr<T: Scalar>(
     lwork: i64,
     info: *mut c_int,
 ) -> Outcome {
-    let mut call = Call::of(handle);
+    let mut call = Call::of(handle).with_info(c"info");
     let (m, n, k) = (order(m)?, order(n)?, order(k)?);
     if n > m || k > n {
         return Err(INVALID_VALUE);

@@ -102,7 +102,7 @@ pub(crate) fn gesvd<T: Scalar>(
     rwork: *mut T::Real,
     info: *mut c_int,
 ) -> Outcome {
-    let mut call = Call::of(handle);
+    let mut call = Call::of(handle).with_info(c"info");
     let (rows, columns) = (order(m)?, order(n)?);
     if columns > 0 {
         call.workspace(c"work", workspace, lwork, needed(rows, columns))?;

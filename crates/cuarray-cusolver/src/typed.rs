@@ -66,7 +66,7 @@ fn sizes(device: *mut usize, host: *mut usize, bytes: usize) -> Outcome {
 
 /// The call with its workspace.
 fn call_with<T>(handle: &Handle, buffer: *mut c_void, given: usize, elements: c_int, empty: bool) -> Outcome<Call<'_>> {
-    let mut call = Call::of(handle);
+    let mut call = Call::of(handle).with_info(c"info");
     if !empty {
         call.buffer(c"bufferOnDevice", buffer, given, bytes::<T>(elements))?;
     }
@@ -133,7 +133,8 @@ pub(crate) fn potrs(
     info: *mut c_int,
 ) -> Outcome {
     check(params, data, &[data_b])?;
-    with_type!(data, T => cholesky::potrs::<T>(handle, uplo, n, columns, a.cast(), lda, b.cast(), ldb, info))
+    let call = Call::of(handle).with_info(c"info");
+    with_type!(data, T => cholesky::potrs_of::<T>(call, uplo, n, columns, a.cast(), lda, b.cast(), ldb, info))
 }
 
 /// `cusolverDnXgetrf_bufferSize`.
@@ -197,8 +198,8 @@ pub(crate) fn getrs(
     info: *mut c_int,
 ) -> Outcome {
     check(params, data, &[data_b])?;
-    let pivots = (c"ipiv", pivots);
-    with_type!(data, T => lu::getrs_of::<T, i64>(handle, trans, n, columns, a.cast(), lda, pivots, b.cast(), ldb, info))
+    let (call, pivots) = (Call::of(handle).with_info(c"info"), (c"ipiv", pivots));
+    with_type!(data, T => lu::getrs_of::<T, i64>(call, trans, n, columns, a.cast(), lda, pivots, b.cast(), ldb, info))
 }
 
 /// `cusolverDnXgeqrf_bufferSize`.
@@ -244,7 +245,7 @@ pub(crate) fn geqrf(
     let needed = qr::needed(order(n)?);
     with_type!(data, T => {
         let call = call_with::<T>(handle, buffer, given, needed, m == 0 || n == 0)?;
-        qr::geqrf_of::<T>(call, m, n, a.cast(), lda, tau.cast(), info)
+        qr::geqrf_of::<T>(call, m, n, a.cast(), lda, (c"tau", tau.cast()), info)
     })
 }
 
