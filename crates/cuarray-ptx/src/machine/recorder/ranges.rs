@@ -1,6 +1,6 @@
 //! The recorded accesses as ranges of addresses.
 
-use super::{PAGE, Pages};
+use super::{PAGE, Pages, Plane};
 use crate::machine::region::{AccessKind, Region, Strength, TouchedRange};
 
 /// Returns the ranges that these pages record.
@@ -37,7 +37,9 @@ fn ranges_like(like: &TouchedRange, accessed: &[Pages], regions: &[Region], rang
                 (.., None) => continue,
                 (_, strength, Some(strong)) => &strong[2 * usize::from(strength == Strength::System) + written],
             };
-            if plane.iter().fold(0, |all, word| all | word) == 0 {
+            let is_untouched = |plane: &Plane| plane.iter().fold(0, |all, word| all | word) == 0;
+            let is_unwritten = || page.strong.is_none() && is_untouched(&page.weak[1]);
+            if is_untouched(plane) || kind == AccessKind::Update && is_unwritten() {
                 continue;
             }
             for (word_index, word) in plane.iter().enumerate() {
