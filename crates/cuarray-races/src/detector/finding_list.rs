@@ -108,6 +108,11 @@ impl Findings {
         }
     }
 
+    /// The number of findings that are kept.
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
     pub(super) fn clear(&mut self) {
         *self = Findings::default();
     }

@@ -397,6 +397,11 @@ impl Detector {
         Watched { bytes, memory, history: history as u64, left_out: 0 }
     }
 
+    /// The number of different findings so far.
+    pub fn findings(&self) -> usize {
+        self.findings.len()
+    }
+
     /// Discards the findings so far.
     pub fn clear(&mut self) {
         self.findings.clear();

@@ -57,7 +57,8 @@ impl Begun {
         let device_time = json!([self.device_time, state.time()]);
         self.slice.args.insert("device nanoseconds".to_owned(), device_time);
         if let Some(timeline) = &state.timeline {
-            timeline.operation(self.slice, self.origin.as_deref(), self.at, took);
+            let findings = state.detector.findings();
+            timeline.operation(self.slice, self.origin.as_deref(), (self.at, took), findings);
         }
     }
 }
