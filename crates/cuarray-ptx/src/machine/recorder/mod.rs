@@ -106,8 +106,11 @@ fn plane(base: u64, ranges: &[(u64, u64)]) -> Box<Plane> {
     plane
 }
 
+#[allow(clippy::vec_box, reason = "a region takes the box")]
+type Spare = Vec<Box<Page>>;
+
 /// Pages of ended launches. The system clears each page of memory that it hands out, which took a tenth of the time of a short launch.
-static SPARE: Mutex<Vec<Box<Page>>> = Mutex::new(Vec::new());
+static SPARE: Mutex<Spare> = Mutex::new(Vec::new());
 /// The most pages that are kept: 12 MiB, which record 32 MiB of memory.
 const SPARE_PAGES: usize = 8192;
 /// The most pages that a recorder takes from the kept ones at once.
@@ -117,7 +120,7 @@ impl Page {
     const EMPTY: Page = Page { weak: [[0; WORDS]; 3], strong: None, placed: None, unwritten: Unwritten::Unknown };
 
     /// Returns an empty page, in the memory of a spare one if there is one.
-    fn new(spare: &mut Vec<Box<Page>>) -> Box<Page> {
+    fn new(spare: &mut Spare) -> Box<Page> {
         if spare.is_empty() {
             let mut kept = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
             let rest = kept.len().saturating_sub(TAKEN);
@@ -195,7 +198,7 @@ pub(crate) struct Recorder {
     /// The releases and acquires so far, if the kernel has instructions for them.
     pub ordering: Option<Box<Ordering>>,
     /// Pages for further records.
-    spare: Vec<Box<Page>>,
+    spare: Spare,
 }
 
 /// The pages of a region that were accessed.
