@@ -109,6 +109,7 @@ impl<'a> Machine<'a> {
             grid_word: GridWord::of(launch),
             fault: None,
             found: vec![0; launch.program.code.len()],
+            without_gaps: (0, 0),
             region: u32::MAX,
             only_read: launch.only_read(),
             addresses: [0; 32],
@@ -209,7 +210,7 @@ fn spread_outcome(launch: &Launch<'_>, shared: Shared) -> Outcome {
     sum.printed.sort_by_key(|(block, _)| *block);
     let failed = sum.fault.as_ref().map(|(cluster, _)| *cluster);
     Outcome {
-        races: sum.races.map(|races| races.finish(launch, failed)).unwrap_or_default(),
+        races: launch.with_strong_stores(sum.races.map(|races| races.finish(launch, failed)).unwrap_or_default()),
         fault: sum.fault.map(|(_, fault)| fault),
         misuses: sum.misuses.finish(failed, |block| launch.cluster_of(block)),
         undefined: sum.undefined,
@@ -445,7 +446,7 @@ fn ended(mut machine: Machine<'_>, mut waiting: VecDeque<Block>, mut printed: Ve
     let undefined = machine.undefined_ranges();
     Outcome {
         fault,
-        races: machine.races.finish(launch, None),
+        races: launch.with_strong_stores(machine.races.finish(launch, None)),
         misuses: machine.misuses.finish(None, |block| block),
         undefined,
         unwritten_reads: machine.unwritten_reads,

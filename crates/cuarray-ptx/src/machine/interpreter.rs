@@ -76,6 +76,8 @@ pub(crate) struct Machine<'p> {
     pub fault: Option<Box<Fault>>,
     /// The region that each instruction last accessed.
     pub found: Vec<u32>,
+    /// The bytes of shared memory around the last access that have no gap between variables.
+    pub without_gaps: (u64, u64),
     /// The region of the running access, if all lanes access one region of global memory.
     pub region: u32,
     /// The regions that no store of the kernel addresses; empty if they are not known.

@@ -227,7 +227,7 @@ impl Machine<'_> {
             (run, rest) = self.chains.run(rest);
             let first = self.addresses[run.lane as usize & 31] - start;
             let last = first + u64::from(run.step * (run.count - 1));
-            if self.program.is_between_shared(first, last + u64::from(size)) {
+            if self.is_between_shared(first, last + u64::from(size)) {
                 for lane in run.lane..run.lane + run.count {
                     self.note_shared_lane(lane, self.addresses[lane as usize & 31] - start, size, write);
                 }
@@ -247,10 +247,21 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether some bytes of shared memory from `start` to `end` belong to no variable.
+    #[inline(always)]
+    fn is_between_shared(&mut self, start: u64, end: u64) -> bool {
+        let holds = |(first, last): (u64, u64)| first <= start && end <= last;
+        if holds(self.without_gaps) {
+            return false;
+        }
+        self.without_gaps = self.program.shared_without_gaps(start);
+        !holds(self.without_gaps)
+    }
+
     /// Records an access of one lane to shared memory.
     pub(crate) fn note_shared_lane(&mut self, lane: u32, offset: u64, size: u32, write: bool) {
         let end = offset + u64::from(size);
-        if self.program.is_between_shared(offset, end) {
+        if self.is_between_shared(offset, end) {
             return self.misuse(MisuseKind::BetweenShared, lane, (offset, size), write, 0);
         }
         let reads = !write || self.recorder.updates;

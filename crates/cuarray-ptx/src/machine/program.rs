@@ -186,9 +186,11 @@ pub struct Function {
 /// The means by which the threads of a launch can synchronize through memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct HandOver {
-    /// Whether the code has strong loads or stores, acquiring or releasing operations, atomic operations of a narrow scope, barrier
-    /// objects, bulk copies, or relaxed arrivals at the barrier of the cluster.
+    /// Whether the code has strong loads, strong stores or atomic operations of a narrow scope, acquiring or releasing atomic operations,
+    /// barrier objects, bulk copies, or relaxed arrivals at the barrier of the cluster.
     pub strong: bool,
+    /// Whether it has other strong stores. Only strong loads and results of atomic operations observe them.
+    pub stores: bool,
     /// Whether it has fences.
     pub fences: bool,
     /// Whether it uses results of atomic operations.
@@ -389,10 +391,11 @@ impl Program {
         self.max_registers
     }
 
-    /// Whether some bytes of shared memory from `start` to `end` belong to no variable.
-    pub(crate) fn is_between_shared(&self, start: u64, end: u64) -> bool {
-        let next = self.shared_gaps.partition_point(|gap| gap.1 <= start);
-        self.shared_gaps.get(next).is_some_and(|gap| gap.0 < end)
+    /// The bytes of shared memory around an offset that belong to variables without a gap; empty for an offset in a gap.
+    pub(crate) fn shared_without_gaps(&self, offset: u64) -> (u64, u64) {
+        let next = self.shared_gaps.partition_point(|gap| gap.1 <= offset);
+        let start = next.checked_sub(1).map_or(0, |before| self.shared_gaps[before].1);
+        (start, self.shared_gaps.get(next).map_or(u64::MAX, |gap| gap.0))
     }
 
     /// The index of the static shared variable in front of an offset between two variables, and its end.
@@ -526,8 +529,9 @@ impl Program {
     pub(crate) fn hand_over(&self, kernel: u32) -> HandOver {
         let mut all = HandOver::default();
         for number in self.reachable(kernel) {
-            let HandOver { strong, fences, results, invalidates } = self.functions[number as usize].hand_over;
+            let HandOver { strong, stores, fences, results, invalidates } = self.functions[number as usize].hand_over;
             all.strong |= strong;
+            all.stores |= stores;
             all.fences |= fences;
             all.results |= results;
             all.invalidates |= invalidates;
@@ -537,8 +541,8 @@ impl Program {
 
     /// Whether threads of a kernel can synchronize through memory.
     pub(crate) fn hands_over(&self, kernel: u32) -> bool {
-        let HandOver { strong, fences, results, .. } = self.hand_over(kernel);
-        strong || fences && results
+        let HandOver { strong, stores, fences, results, .. } = self.hand_over(kernel);
+        strong || (fences || stores) && results
     }
 
     /// The bytes of static shared memory that a kernel uses.

@@ -3,18 +3,19 @@
 //! Kernels whose threads can synchronize through memory are searched by the memory model: see
 //! [`memory_model`](super::memory_model). In the other kernels only barriers and exchanges of lanes order threads.
 
-use super::access_mode::{GENERIC, GLOBAL, GUESS, IN_PLACE, SHARED, STRONG, space};
+use super::access_mode::{GENERIC, GLOBAL, GUESS, IN_PLACE, SHARED, STRONG, UPDATES, space};
 use super::access_rows::{each_row, record_late};
 use super::address_windows::SHARED_WINDOW;
 use super::block::Block;
 use super::cluster::OFFSETS;
 use super::program::{Instruction, LEFT_OUT};
 use super::{Launch, Machine, region};
+use crate::races::causality::Why;
 use crate::races::cell::{Kind, Now, Origin};
 use crate::races::deferred::Scattered;
 use crate::races::global_access::GlobalAccess;
 use crate::races::update::Updates;
-use crate::races::{Race, Scene, Watched, access};
+use crate::races::{Access, Race, Scene, Watched, access};
 
 /// Whether two threads of one warp race.
 #[cold]
@@ -69,6 +70,26 @@ impl Finds<'_> {
         }
         // The synchronization with another warp orders the threads of a warp too, so such a race is looked for.
         races && !is_within_warp(&race)
+    }
+}
+
+impl Launch<'_> {
+    /// The races of a launch, with the strong stores that were searched as atomic operations.
+    pub(super) fn with_strong_stores(&self, mut races: Vec<Race>) -> Vec<Race> {
+        let is_store = |access: &Access| {
+            let mode =
+                access.pc.and_then(|pc| self.program.code.get(pc as usize)).map_or(0, |instruction| instruction.c);
+            access.atomic && mode & STRONG != 0 && mode & UPDATES == 0
+        };
+        for race in races.iter_mut().filter(|race| race.why.is_none()) {
+            for access in &mut race.accesses {
+                if is_store(access) {
+                    access.atomic = false;
+                    race.why = Some(Why::Plain);
+                }
+            }
+        }
+        races
     }
 }
 
@@ -144,9 +165,9 @@ impl Machine<'_> {
             return self.watch_store_causally(instruction, size, at);
         }
         self.note_in_place(instruction, Kind::Write);
-        if instruction.c & STRONG == 0 {
-            self.touch(instruction.c, size, at, Kind::Write, digests);
-        }
+        // Without strong loads, a strong store is like an atomic operation: it races with plain accesses only.
+        let kind = if instruction.c & STRONG == 0 { Kind::Write } else { Kind::Atomic };
+        self.touch(instruction.c, size, at, kind, digests);
     }
 
     /// Records a load or a store that may be of an update in place.

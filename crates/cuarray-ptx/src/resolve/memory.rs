@@ -14,7 +14,7 @@ use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
 use crate::machine::Strength;
-use crate::machine::access_mode::Mode;
+use crate::machine::access_mode::{Mode, Scope};
 use crate::machine::branching::nothing;
 use crate::machine::linear::Operation;
 use crate::machine::memory::{Cell, load, load_parameter, load_vector, store, store_vector};
@@ -72,7 +72,12 @@ impl<'a> Builder<'_, 'a> {
         (address.mode.acquires, address.mode.scope) = (ordering.acquires, ordering.scope);
         address.mode.read_only = read_only && !stores;
         self.built().writes_otherwise |= stores && strong;
-        self.built().hand_over.strong |= strong && !matches!(address.mode.space, Space::Param | Space::Local);
+        if strong && !matches!(address.mode.space, Space::Param | Space::Local) {
+            let narrow = address.mode.space != Space::Shared && ordering.scope < Scope::Device;
+            let hand_over = &mut self.built().hand_over;
+            hand_over.strong |= !stores || narrow;
+            hand_over.stores |= stores;
+        }
         if strong && matches!(address.mode.space, Space::Global | Space::Generic) {
             address.mode.strength = strength;
             self.built().ordered = true;

@@ -4,6 +4,7 @@ mod mixed_sizes;
 mod old_values;
 mod restricted_fences;
 mod strict_mode;
+mod strong_stores;
 
 use super::*;
 use crate::{Race, Scope, Why};

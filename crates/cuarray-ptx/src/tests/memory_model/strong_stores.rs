@@ -1,0 +1,65 @@
+//! Strong stores that no strong load and no result of an atomic operation observes. The default search knows them as it knows atomic
+//! operations, and the strict mode by the memory model.
+
+use super::*;
+
+/// Bodies with the number of races of blocks of several threads.
+const BODIES: &[(&str, usize)] = &[
+    ("st.volatile.global.u32 [%f], %t;", 0),
+    ("st.release.gpu.global.u32 [%f], %t; red.relaxed.gpu.global.add.u32 [%f], 1;", 0),
+    ("st.volatile.global.u32 [%f], %t; ld.global.u32 %v, [%f];", 1),
+    ("ld.global.u32 %v, [%f]; bar.sync 0; st.relaxed.gpu.global.u32 [%f], %t;", 1),
+    (
+        "or.b32 %v, %t, %b; setp.ne.u32 %p, %v, 0; st.volatile.global.u32 [%f], %t; bar.sync 0; @!%p st.global.u32 [%f], 7;",
+        1,
+    ),
+    (
+        ".shared .b32 s[4]; setp.ne.u32 %p, %t, 0; @!%p st.volatile.shared.u32 [s+4], 7; bar.sync 0; ld.shared.u32 %v, [s+4];\n\
+         bar.sync 0; @!%p st.volatile.shared.u32 [s+4], 8;",
+        0,
+    ),
+    (".shared .b32 s[4]; st.volatile.shared.u32 [s+4], %t; ld.shared.u32 %v, [s+4];", 1),
+    (
+        ".shared .b32 s[4]; setp.ne.u32 %p, %t, 9; st.volatile.shared.v2.u32 [s+8], {%t, %t}; @!%p st.shared.u32 [s+12], 5;",
+        1,
+    ),
+];
+
+#[test]
+fn strong_stores_alone_race_with_plain_accesses_and_with_nothing_else() {
+    for (body, expected) in BODIES {
+        let found = [false, true].map(|strict| {
+            let races = races_of(body, (3, 64), strict);
+            let side = |access: &crate::Access| (access.pc, access.writes, access.atomic);
+            let mut pairs: Vec<_> =
+                races.iter().map(|race| (race.shared, race.accesses.each_ref().map(side))).collect();
+            pairs.iter_mut().for_each(|(_, sides)| sides.sort_unstable());
+            pairs.sort_unstable();
+            pairs.dedup();
+            assert!(races.iter().all(|race| race.why == Some(Why::Plain)), "{body}: {races:#?}");
+            pairs
+        });
+        assert_eq!(found[0], found[1], "{body}");
+        assert_eq!(found[0].len(), *expected, "{body}: {found:?}");
+    }
+}
+
+#[test]
+fn strong_stores_alone_need_no_order_of_blocks() {
+    let kernel = |body: &str| {
+        let source = format!(".visible .entry k(.param .u64 out) {{ {BEGIN} {body} DONE: ret; }}");
+        let program = load(&source).unwrap();
+        let kernel = program.kernels["k"];
+        program.hands_over(kernel)
+    };
+    for (body, _) in BODIES {
+        assert!(!kernel(body), "{body}");
+    }
+    for body in [
+        "st.volatile.global.u32 [%f], %t; ld.volatile.global.u32 %v, [%f];",
+        "st.volatile.global.u32 [%f], %t; atom.global.add.u32 %v, [%out], 1;",
+        "st.relaxed.cta.global.u32 [%f], %t;",
+    ] {
+        assert!(kernel(body), "{body}");
+    }
+}
