@@ -39,6 +39,7 @@ TORCH := $(TORCH_VENV)/.torch
 ALL_VENV := .venv-all
 ALL := $(ALL_VENV)/.all
 CUPY := build/cupy/.built
+CUPY_MODULES := build/cupy/.modules
 # Whether a stamp file exists now. `wildcard` may keep an answer from before a target made it.
 made = $(shell [ ! -e "$(1)" ] || echo yes)
 # PyTorch takes part in the demo on the simulated driver if `make peers-torch` has installed it. MPI is in $(VENV) in both cases.
@@ -59,6 +60,8 @@ EXTENSION_CRATES = $(shell sed -nE 's/^name = "(.*-.*)"/\1/p' examples/0*/Cargo.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PIP_INSTALL := $(PIP) install --retries 2 --timeout 30
+
+CUPY_BUILD := $(wildcard python/cuarray-sim/cuarray_sim/cupy/*.py)
 
 # The sources of each wheel. Directories are listed too: their times change when a file is removed.
 sources = $(shell find $(1) -not -path '*/__pycache__*' -not -name '*.whl')
@@ -125,6 +128,9 @@ peers-torch: peers $(TORCH) ## install PyTorch into .venv-torch
 .PHONY: peers-cupy
 peers-cupy: peers $(CUPY) ## install CuPy into build/cupy
 
+.PHONY: peers-cupy-modules
+peers-cupy-modules: peers-cupy $(CUPY_MODULES) ## build the other modules of CuPy, with Thrust and CUB, and install SciPy for its tests
+
 .PHONY: peers-all
 peers-all: peers peers-cupy peers-torch $(ALL) ## install JAX, Triton, nvJitLink, stumpy and tinygrad into .venv-all
 
@@ -189,13 +195,15 @@ fuzz-corpora: install ## run the fuzz targets over their corpora
 # These tests need two devices throughout.
 TWO_DEVICES := tests/sim/test_nccl.py
 MPI4PY_SUITE := tests/interop/test_mpi4py_suite.py
+# These tests need modules of CuPy whose build takes minutes.
+CUPY_TESTS := tests/cupy_modules
 
 .PHONY: test-python
 test-python: peers $(EXTENSIONS) $(NVJITLINK) $(MPICH) ## run the Python tests on the simulated driver
 	$(call say,Planted bugs that the simulator must find)
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
-	PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --ignore $(MPI4PY_SUITE) --cuarray-sim --numprocesses 3 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
+	PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --ignore $(MPI4PY_SUITE) --ignore $(CUPY_TESTS) --cuarray-sim --numprocesses 3 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
 	$(call say,Python tests on two simulated devices)
 	CUARRAY_SIM_DEVICES=2 $(BIN)/python -m pytest $(TWO_DEVICES) --cuarray-sim --numprocesses 2 $(call expected_skips,two-devices)
 	$(call say,Stand-ins for the toolchain with nvJitLink)
@@ -205,6 +213,11 @@ test-python: peers $(EXTENSIONS) $(NVJITLINK) $(MPICH) ## run the Python tests o
 mpi4py-suite: peers mpi4py-tests ## run mpi4py's own tests of buffers on the simulated driver
 	$(call say,mpi4py's own tests on the simulated driver)
 	$(BIN)/python -m pytest $(MPI4PY_SUITE) --cuarray-sim --numprocesses 2
+
+.PHONY: test-cupy
+test-cupy: peers-cupy-modules ## run the tests of sorts, scans and sparse matrices of CuPy
+	$(call say,Tests with all modules of CuPy on the simulated driver)
+	PYTHONPATH="$(CURDIR)$(CUPY_PATH)" $(BIN)/python -m pytest tests/cupy_modules --cuarray-sim --numprocesses 2
 
 # Two devices, as some tests copy between them.
 .PHONY: test-torch
@@ -344,12 +357,13 @@ numba-suite: peers $(NVJITLINK) ## run numba-cuda's own tests, and compare with 
 	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 PYTHONPATH="tests:$(CURDIR)/$(dir $(NVJITLINK))" \
 	    $(BIN)/python -m cuarray_sim --devices 2 -m numba_suite
 
-# Findings are off, as CuPy's tests do not avoid them. Some tests need two devices.
+# Findings are off, as CuPy's tests do not avoid them. Some tests need two devices. With few multiprocessors, generators of random numbers
+# have few states.
 .PHONY: cupy-suite
-cupy-suite: peers-cupy ## run CuPy's own tests, and compare with docs/results/cupy-suite.md; UPDATE=1 writes it
+cupy-suite: peers-cupy-modules ## run CuPy's own tests, and compare with docs/results/cupy-suite.md; UPDATE=1 writes it
 	$(call say,CuPy's own tests on the simulated driver)
-	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 \
-	    PYTHONPATH="tests:$(CURDIR)/build/cupy/site-packages:$(CURDIR)/build/cupy/suite/tests" \
+	CUARRAY_SIM_FINDINGS=0 CUARRAY_SIM_MEMORY=4294967296 CUARRAY_SIM_MULTIPROCESSORS=4 \
+	    PYTHONPATH="tests:$(CURDIR)/build/cupy/site-packages:$(CURDIR)/build/cupy/suite/packages:$(CURDIR)/build/cupy/suite/tests" \
 	    $(BIN)/python -m cuarray_sim --devices 2 -m cupy_suite
 
 # A machine with a GPU and no network may lack wheels for its Python, and the extension modules of the tests.
@@ -594,13 +608,14 @@ $(RELEASE_TOOLS): requirements/release.txt $(TOOLS)
 $(PEERS): requirements/peers.txt $(TOOLS)
 $(MEASURED): requirements/bench.txt benches/build_pycuda.py $(INSTALLED) | $(PEERS)
 $(TORCH): requirements/torch.txt tests/peers/stand_ins.py $(ENVIRONMENT) | $(PEERS)
-$(CUPY): requirements/cupy.txt requirements/cupy-source.txt tests/peers/build_cupy.py tests/peers/cupy_settings.py $(ENVIRONMENT) | $(PEERS)
+$(CUPY): requirements/cupy.txt tests/peers/build_cupy.py $(CUPY_BUILD) $(ENVIRONMENT) | $(PEERS)
+$(CUPY_MODULES): requirements/cupy-suite.txt $(CUPY)
 $(ALL): requirements/all.txt requirements/nvjitlink.txt $(ENVIRONMENT) | $(PEERS) $(TORCH) $(CUPY)
 $(NVCC): requirements/nvcc.txt | $(TOOLS)
 $(NVJITLINK): requirements/nvjitlink.txt | $(TOOLS)
 $(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
 $(MPICH): requirements/mpich.txt | $(TOOLS)
-$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH):
+$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH):
 	@$(BIN)/python -m environments $@
 
 # cargo runs first, as pip would hide its progress. The build of the wheel then has nothing to compile.

@@ -135,7 +135,7 @@ def packages(environment: Path) -> Path:
 
 
 def cupy() -> None:
-    """Install CuPy, and build one module.
+    """Install CuPy, and build the modules that take little time.
 
     CuPy has its own folder, which PYTHONPATH names: numba-cuda's own tests have other outcomes if CuPy can be imported. The folder also
     receives CuPy's own tests.
@@ -143,6 +143,15 @@ def cupy() -> None:
     if shutil.which("c++") is None:
         raise Failure("CuPy needs a C++ compiler (on Debian and Ubuntu: apt-get install build-essential)")
     run(sys.executable, "tests/peers/build_cupy.py", CUPY)
+
+
+def cupy_modules() -> None:
+    """Build all other modules of CuPy, and install the packages of its tests."""
+    packages_of_tests = CUPY / "suite" / "packages"
+    shutil.rmtree(packages_of_tests, ignore_errors=True)
+    pip("install", "--quiet", "--no-compile", "--no-deps", "--target", packages_of_tests, *pinned("cupy-suite"))
+    site = os.pathsep.join(filter(None, [str((CUPY / "site-packages").absolute()), os.environ.get("PYTHONPATH")]))
+    run("env", f"PYTHONPATH={site}", sys.executable, "-m", "cuarray_sim.cupy")
 
 
 def nvcc() -> None:

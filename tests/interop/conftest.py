@@ -20,6 +20,8 @@ import peers  # noqa: E402
 import route  # noqa: E402
 from route import Library  # noqa: E402
 
+from cuarray_sim.cupy.finder import is_built  # noqa: E402
+
 PACKAGES = {"numba-cuda": "numba_cuda", "numba-cuda-mlir": "numba_cuda_mlir", "cuda.core": "cuda.core", "CuPy": "cupy"}
 
 
@@ -40,8 +42,8 @@ def require_peer(name: str) -> None:
 
 
 def has_shared_runtime() -> bool:
-    """Return whether CuPy is the one that `make peers-cupy` builds."""
-    return hasattr(importlib.import_module("cupy_backends.cuda.api"), "STATIC")
+    """Return whether CuPy's runtime is the one that `python -m cuarray_sim.cupy` builds."""
+    return is_built(importlib.import_module("cupy_backends.cuda.api.runtime"))
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +78,7 @@ def cupy(driver: demo_driver.Driver) -> Library:
     require_peer("CuPy")
     if driver.is_simulated and not has_shared_runtime():
         pytest.skip(
-            "this CuPy contains a static CUDA runtime; `make peers-cupy` builds one with the shared runtime in build/cupy"
+            "this CuPy contains a static CUDA runtime; `python -m cuarray_sim.cupy` builds it against the shared one"
         )
     return _peer("CuPy")
 

@@ -220,29 +220,6 @@ def test_memory_that_the_pool_hands_to_another_stream_too_early_is_a_race(cp: An
     cp.cuda.Device().synchronize()
 
 
-@pytest.mark.parametrize(
-    ("program", "module"),
-    [
-        ("cp.sort(cp.arange(5))", "cupy.cuda.thrust.sort"),
-        ("cp.random.default_rng(1)", "cupy.random._generator_api.init_curand"),
-        ("cub_sum(cp)", "cupy.cuda.cub.device_reduce"),
-    ],
-)
-def test_module_with_a_static_runtime_raises_an_error(cp: Any, program: str, module: str) -> None:
-    with pytest.raises(RuntimeError, match=f"{module} uses the CUDA runtime that is linked statically"):
-        eval(program, {"cp": cp, "cub_sum": cub_sum})
-
-
-def cub_sum(cp: Any) -> Any:
-    from cupy._core import _accelerator
-
-    _accelerator.set_routine_accelerators(["cub"])
-    try:
-        return cp.arange(5.0).sum()
-    finally:
-        _accelerator.set_routine_accelerators([])
-
-
 def test_memory_in_cupy_pools_is_no_leak_of_a_test(simulator: str, tmp_path: Path) -> None:
     (tmp_path / "test_pools.py").write_text(
         "import cupy\n"

@@ -1,7 +1,7 @@
 """The start of a Python process whose parent runs on the simulated driver; ``cuarray_sim.pth`` imports this module.
 
 The parent has put the package's folder into ``LD_LIBRARY_PATH``. The search path alone is not enough for libraries with an RPATH,
-nor for the static runtime of ``cuda.bindings``.
+nor for the static runtimes of ``cuda.bindings`` and of CuPy.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from .cuda_bindings import replace_static_runtime
+from .cupy.finder import find_built_modules
 from .stand_ins import PACKAGE, load_stand_ins
 
 __all__: list[str] = []
@@ -18,6 +19,7 @@ def _start() -> None:
     if str(PACKAGE) in os.environ.get("LD_LIBRARY_PATH", "").split(":"):
         load_stand_ins()
         replace_static_runtime()
+        find_built_modules()
 
 
 _start()

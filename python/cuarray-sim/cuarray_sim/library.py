@@ -20,6 +20,7 @@ from pathlib import Path
 
 from .cuda_bindings import replace_static_runtime
 from .cuda_runtime import RUNTIME, runtimes
+from .cupy.finder import find_built_modules
 from .hints import warn_of_late_install
 from .loader import file_that_serves, loaded_files
 from .stand_ins import load_stand_ins, pass_on_to_children, say
@@ -131,6 +132,7 @@ def install(
     _load(path)
     load_stand_ins()
     replace_static_runtime()
+    find_built_modules()
     os.environ["CUARRAY_DRIVER"] = str(path)
     pass_on_to_children()
     set_environment()

@@ -204,6 +204,10 @@ impl<F: Fn(&str) -> Result<Option<String>, String>> Settings<F> {
                 CAPABILITIES.contains(&config.compute_capability).then_some(())
             },
         )?;
+        self.read("CUARRAY_SIM_MULTIPROCESSORS", "a number of multiprocessors, 1 to 1024", &mut |value| {
+            config.multiprocessors = value.parse().ok()?;
+            (1..=1024).contains(&config.multiprocessors).then_some(())
+        })?;
         self.read("CUARRAY_SIM_DRIVER_VERSION", "1000 × major + 10 × minor, 11020 to 13999", &mut |value| {
             config.driver_version = value.parse().ok()?;
             (11020..14000).contains(&config.driver_version).then_some(())
@@ -221,9 +225,10 @@ impl<F: Fn(&str) -> Result<Option<String>, String>> Settings<F> {
 }
 
 /// The switches that the Python package reads.
-const OF_THE_PACKAGE: [&str; 16] = [
+const OF_THE_PACKAGE: [&str; 17] = [
     "CUARRAY_SIM_RUNTIME",
     "CUARRAY_SIM_CUDA_BINDINGS",
+    "CUARRAY_SIM_CUPY",
     "CUARRAY_SIM_VERBOSE",
     "CUARRAY_SIM_NVJITLINK",
     "CUARRAY_SIM_NVRTC",
@@ -387,6 +392,7 @@ mod tests {
             ("CUARRAY_SIM_MEMORY", "1073741824"),
             ("CUARRAY_SIM_SCHEDULE", "eager"),
             ("CUARRAY_SIM_COMPUTE_CAPABILITY", "7.5"),
+            ("CUARRAY_SIM_MULTIPROCESSORS", "4"),
             ("CUARRAY_SIM_DRIVER_VERSION", "12040"),
             ("CUARRAY_SIM_FAULTS", "cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY, cuInit:1:999"),
         ])
@@ -397,6 +403,7 @@ mod tests {
         assert!(!config.refusals && config.poisons_stray_reads);
         assert_eq!((config.kernel_races_memory, config.kernel_order), (4096, KernelOrder::Random(7)));
         assert_eq!((config.schedule, config.compute_capability), (Schedule::Eager, (7, 5)));
+        assert_eq!(config.multiprocessors, 4);
         let result = CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         assert_eq!(config.faults[0], Fault { symbol: "cuMemAlloc_v2".into(), call: 3, result });
         assert_eq!(config.faults[1].result, CUresult::CUDA_ERROR_UNKNOWN);
@@ -482,9 +489,11 @@ mod tests {
             ("CUARRAY_SIM_SCHEDULE", "random:-1"),
             ("CUARRAY_SIM_SCHEDULE", "replay:2:2"),
             ("CUARRAY_SIM_COMPUTE_CAPABILITY", "10.1"),
+            ("CUARRAY_SIM_MULTIPROCESSORS", "0"),
             ("CUARRAY_SIM_DRIVER_VERSION", "13"),
             ("CUARRAY_SIM_RUNTIME", "no"),
             ("CUARRAY_SIM_CUDA_BINDINGS", "no"),
+            ("CUARRAY_SIM_CUPY", "no"),
             ("CUARRAY_SIM_FAULTS", "cuMemAlloc_v2"),
             ("CUARRAY_SIM_FAULTS", "cuMemAlloc:1:CUDA_ERROR_OUT_OF_MEMORY"),
             ("CUARRAY_SIM_FAULTS", "cuMemAlloc_v2:0:2"),

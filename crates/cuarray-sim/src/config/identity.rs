@@ -80,11 +80,11 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         12 => 65536,             // registers per block
         13 => CLOCK_RATE as i32, // kHz
         15 => 1,                 // overlap of copies and kernels
-        16 => 132,               // multiprocessors
-        17 | 18 => 0,            // kernel timeout, integrated
-        19 => 1,                 // can map host memory
-        20 => 0,                 // compute mode: default
-        31 | 32 => 1,            // concurrent kernels, ECC
+        16 => config.multiprocessors as i32,
+        17 | 18 => 0, // kernel timeout, integrated
+        19 => 1,      // can map host memory
+        20 => 0,      // compute mode: default
+        31 | 32 => 1, // concurrent kernels, ECC
         33 => pci_bus(physical),
         34 | 35 | 50 => 0,              // PCI device, TCC, PCI domain
         36 => 2_619_000,                // memory clock, kHz

@@ -65,6 +65,8 @@ pub struct Config {
     pub trace: Option<PathBuf>,
     /// The compute capability that the devices claim, `7.5` to `9.0` (`CUARRAY_SIM_COMPUTE_CAPABILITY`).
     pub compute_capability: (u32, u32),
+    /// The number of multiprocessors of a device (`CUARRAY_SIM_MULTIPROCESSORS`). Many programs choose the size of a launch by it.
+    pub multiprocessors: u32,
     /// The version that `cuDriverGetVersion` returns: 1000 × major + 10 × minor (`CUARRAY_SIM_DRIVER_VERSION`).
     pub driver_version: i32,
     /// Injected failures of calls (`CUARRAY_SIM_FAULTS`: `cuMemAlloc_v2:3:CUDA_ERROR_OUT_OF_MEMORY,...`).
@@ -144,6 +146,7 @@ impl Default for Config {
             schedule_file: None,
             trace: None,
             compute_capability: (9, 0),
+            multiprocessors: 132,
             driver_version: 13050,
             faults: Vec::new(),
             quiet: false,

@@ -45,6 +45,11 @@ fn text(library: &str, object: &str) -> String {
             "start the program with `python -m cuarray_sim`, or call cuarray_sim.install() before the import of \
              cuda.bindings.runtime, and leave CUARRAY_SIM_RUNTIME and CUARRAY_SIM_CUDA_BINDINGS unset",
         )
+    } else if library.starts_with("cupy") {
+        (
+            format!("{library} has a static CUDA runtime inside ({object})"),
+            "build it against the shared runtime: python -m cuarray_sim.cupy; and leave CUARRAY_SIM_CUPY unset",
+        )
     } else {
         (
             format!("{library} has a static CUDA runtime inside ({object})"),
@@ -65,7 +70,9 @@ mod tests {
     fn text_names_the_library_and_the_remedy() {
         let cupy = text("cupy_backends", "/site-packages/cupy_backends/cuda/api/runtime.so");
         assert!(cupy.starts_with("cupy_backends has a static CUDA runtime inside (/site-packages"), "{cupy}");
-        assert!(cupy.contains("cudaErrorInsufficientDriver") && cupy.contains("nvcc -cudart shared"), "{cupy}");
+        assert!(cupy.contains("cudaErrorInsufficientDriver") && cupy.contains("python -m cuarray_sim.cupy"), "{cupy}");
+        let other = text("libvendor.so", "/opt/lib/libvendor.so");
+        assert!(other.contains("nvcc -cudart shared"), "{other}");
         let bindings = text("cuda.bindings", "/site-packages/cuda/bindings/_internal/runtime.so");
         assert!(bindings.contains("CUARRAY_SIM_CUDA_BINDINGS"), "{bindings}");
         let shared = text("libcudart", "/opt/lib/libcudart.so.13");

@@ -1,8 +1,8 @@
 //! Kernel launches.
 
-use super::{INVALID_CLUSTER_SIZE, INVALID_HANDLE, INVALID_VALUE, MULTIPROCESSORS, dynamic_shared, most_shared};
+use super::{INVALID_CLUSTER_SIZE, INVALID_HANDLE, INVALID_VALUE, dynamic_shared, most_shared};
 use crate::capture;
-use crate::config::identity;
+use crate::config::{Config, identity};
 use crate::driver::Call;
 use crate::execution::{progress, submit};
 use crate::launch::work as launches;
@@ -124,8 +124,9 @@ impl Arguments<'_> {
 pub(crate) fn check_groups(
     resolved: &ResolvedKernel,
     shape: &Shape,
-    capability: (u32, u32),
+    settings: &Config,
 ) -> Result<Option<[u32; 3]>, CUresult> {
+    let capability = settings.compute_capability;
     let cluster = cluster(resolved, shape, capability)?;
     if cluster.is_some_and(|extents| !divides(extents, shape.grid)) {
         return Err(INVALID_CLUSTER_SIZE);
@@ -133,7 +134,8 @@ pub(crate) fn check_groups(
     launch_attributes::check_preferred_cluster(&shape.attributes, cluster, shape.grid)?;
     if shape.cooperative {
         let threads = shape.threads.iter().product();
-        let resident = u64::from(resolved.blocks(threads, shape.shared.into(), capability)) * MULTIPROCESSORS;
+        let blocks = resolved.blocks(threads, shape.shared.into(), capability);
+        let resident = u64::from(blocks) * u64::from(settings.multiprocessors);
         if shape.grid.iter().map(|extent| u64::from(*extent)).product::<u64>() > resident {
             return Err(CUresult::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
         }
@@ -175,7 +177,7 @@ pub(crate) fn prepare(
         return Err(INVALID_VALUE);
     }
     let settings = call.driver.settings();
-    let cluster = check_groups(&resolved, shape, settings.compute_capability)?;
+    let cluster = check_groups(&resolved, shape, &settings)?;
     let overlaps = settings.compute_capability.0 >= 9;
     let (constants, managed) = (module.constants.clone(), module.managed.clone());
     let parameters = arguments.words(&resolved)?;

@@ -38,6 +38,3 @@ fn most_shared(call: &Call<'_>) -> u32 {
 pub(super) fn dynamic_shared(resolved: &ResolvedKernel) -> u32 {
     resolved.settings.max_dynamic_shared.unwrap_or(0).max(SHARED.saturating_sub(resolved.shared()))
 }
-
-/// The number of multiprocessors of a device.
-const MULTIPROCESSORS: u64 = 132;

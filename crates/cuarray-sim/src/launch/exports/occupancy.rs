@@ -2,7 +2,8 @@
 
 use super::Shape;
 use super::kernel::{cluster, most_cluster, shape_of};
-use super::{INVALID_CLUSTER_SIZE, INVALID_VALUE, MULTIPROCESSORS, dynamic_shared};
+use super::{INVALID_CLUSTER_SIZE, INVALID_VALUE, dynamic_shared};
+use crate::config::Config;
 use crate::driver::Call;
 use crate::objects::code::ResolvedKernel;
 use crate::parameters::{In, Out};
@@ -70,7 +71,7 @@ pub(crate) fn cuOccupancyMaxPotentialBlockSize(
             best = (blocks * threads, threads, blocks);
         }
     }
-    min_grid_size.put((u64::from(best.2) * MULTIPROCESSORS) as c_int)?;
+    min_grid_size.put((u64::from(best.2) * u64::from(call.driver.settings().multiprocessors)) as c_int)?;
     block_size.put(best.1 as c_int)
 }
 
@@ -125,9 +126,10 @@ pub(crate) fn cuOccupancyAvailableDynamicSMemPerBlock(
 }
 
 /// The number of clusters of a size that fit on a device at once.
-fn active_clusters(resolved: &ResolvedKernel, shape: &Shape, blocks: u32, capability: (u32, u32)) -> u64 {
+fn active_clusters(resolved: &ResolvedKernel, shape: &Shape, blocks: u32, settings: &Config) -> u64 {
     let threads = shape.threads.iter().try_fold(1_u32, |product, extent| product.checked_mul(*extent)).unwrap_or(0);
-    let resident = u64::from(resolved.blocks(threads, shape.shared.into(), capability)) * MULTIPROCESSORS;
+    let fitting = resolved.blocks(threads, shape.shared.into(), settings.compute_capability);
+    let resident = u64::from(fitting) * u64::from(settings.multiprocessors);
     resident / u64::from(blocks)
 }
 
@@ -140,10 +142,10 @@ pub(crate) fn cuOccupancyMaxActiveClusters(
     num_clusters.present()?;
     let (shape, _) = shape_of(call, config)?;
     let resolved = call.current()?.0.code.resolve(func)?;
-    let capability = call.driver.settings().compute_capability;
+    let settings = call.driver.settings();
     // Without clusters, each block is its own cluster.
-    let extents = cluster(&resolved, &shape, capability)?.unwrap_or([1; 3]);
-    let clusters = active_clusters(&resolved, &shape, extents.iter().product(), capability);
+    let extents = cluster(&resolved, &shape, settings.compute_capability)?.unwrap_or([1; 3]);
+    let clusters = active_clusters(&resolved, &shape, extents.iter().product(), &settings);
     num_clusters.put(clusters as c_int)
 }
 
@@ -156,12 +158,12 @@ pub(crate) fn cuOccupancyMaxPotentialClusterSize(
     cluster_size.present()?;
     let (shape, _) = shape_of(call, config)?;
     let resolved = call.current()?.0.code.resolve(func)?;
-    let capability = call.driver.settings().compute_capability;
-    if capability.0 < 9 {
+    let settings = call.driver.settings();
+    if settings.compute_capability.0 < 9 {
         return Err(INVALID_CLUSTER_SIZE);
     }
     let most = most_cluster(&resolved, &shape);
     let sizes = (0..=most.ilog2()).rev().map(|power| 1 << power);
-    let size = sizes.into_iter().find(|size| active_clusters(&resolved, &shape, *size, capability) > 0);
+    let size = sizes.into_iter().find(|size| active_clusters(&resolved, &shape, *size, &settings) > 0);
     cluster_size.put(size.unwrap_or(0) as c_int)
 }

@@ -46,7 +46,7 @@ pub(crate) fn cuGraphKernelNodeGetAttribute(
 fn reshape(call: &Call<'_>, state: &mut State, node: CUgraphNode, shape: Shape) -> Result<(), CUresult> {
     let function = launch_of(state, node)?.function;
     let resolved = state.code.resolve(function)?;
-    let cluster = check_groups(&resolved, &shape, call.driver.settings().compute_capability)?;
+    let cluster = check_groups(&resolved, &shape, &call.driver.settings())?;
     let node = state.graph_nodes.get_mut(&node).ok_or(INVALID_VALUE)?;
     if let Action::Launch(launch) = &mut node.action {
         // Executable graphs and pending launches share the old launch.
