@@ -69,7 +69,6 @@ def test_integers_are_in_their_range(cp: Any) -> None:
         ("geometric", (0.25,), 4),
         ("hypergeometric", (20, 30, 10), 4),
         ("chisquare", (3.0,), 3),
-        ("dirichlet", ([1.0, 3.0],), 0.5),
     ],
 )
 def test_distribution_has_its_mean(cp: Any, distribution: str, arguments: tuple[Any, ...], mean: float) -> None:

@@ -37,6 +37,7 @@ TEXTS = (
     ),
 )
 MODULES = (
+    *("cupy/__main__", "cupy/build", "cupy/check", "cupy/finder", "cupy/place", "cupy/release"),
     *("cuda_bindings", "exploration", "export", "hints", "jax_plugin", "launcher", "library", "pytest_findings"),
     *("pytest_leaks", "pytest_plugin", "pytest_schedule", "pytorch", "stand_ins", "xla"),
 )

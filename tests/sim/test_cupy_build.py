@@ -191,7 +191,9 @@ def test_modules_that_cannot_be_imported_leave_the_environment_as_it_was(
 
 def test_folder_that_cannot_be_written_is_an_error(built: Path, tmp_path: Path) -> None:
     gone = release.Installed(NAME, VERSION, tmp_path / "gone", release.RELEASES[NAME, VERSION])
-    with pytest.raises(release.BuildError, match="cannot be written: No such file or directory; it is as it was before"):
+    with pytest.raises(
+        release.BuildError, match="cannot be written: No such file or directory; it is as it was before"
+    ):
         place.place(gone, built, lambda: None)
 
 

@@ -92,7 +92,7 @@ def _build_in(work: Path, installed: Installed, modules: list[str], cxx: str, jo
         f"  downloads {DOWNLOAD_WITH_DEVICE_CODE if has_device_code else DOWNLOAD} MB into {work}: CuPy's source, Cython, NVIDIA's headers"
         f"{' and nvcc' if has_device_code else ''}; {disk} MB of disk\n"
         f"  about {max(1, round((processor / jobs + 30) / 60))} min with {jobs} builds at once"
-        f"{', which need 4 GB of memory each' if has_device_code else ''}",
+        f"{', which need 4 GB of memory each' if {*modules} & {'cub', 'thrust'} else ''}",
         flush=True,
     )
     started = time.monotonic()

@@ -186,31 +186,37 @@ def _build(release: Release, name: str, workspace: Workspace, cxx: str) -> None:
         folder=workspace.source,
         PYTHONPATH=str(workspace.tools),
     )
-    macros = [*MACROS, f"-DCUPY_CACHE_KEY={release.source[:16]}", "-DCUPY_JITIFY_VERSION_CODE=-1"]
-    compiled = [translated]
-    libraries = [workspace.library(release.runtime)]
+    options = [
+        *MACROS,
+        f"-DCUPY_CACHE_KEY={release.source[:16]}",
+        "-DCUPY_JITIFY_VERSION_CODE=-1",
+        *workspace.headers(),
+    ]
+    inputs = [translated, workspace.library(release.runtime)]
     if name == "jitify":
-        libraries.append(workspace.library(release.nvrtc))
+        inputs.append(workspace.library(release.nvrtc))
     if name in DEVICE:
-        compiled.append(_compile_device_code(name, workspace, cxx, macros))
+        inputs.append(_compile_device_code(name, workspace, cxx, options))
+    command = [cxx, "-shared", "-fPIC", "-O1", "-w", *options]
     run(
         f"the compilation of {module}",
-        *(cxx, "-shared", "-fPIC", "-O1", "-w", *macros, *workspace.headers()),
-        *("-o", workspace.built / file_name(module), *compiled, *libraries),
+        *command,
+        *("-o", workspace.built / file_name(module), *inputs),
         folder=workspace.source,
     )
 
 
-def _compile_device_code(name: str, workspace: Workspace, cxx: str, macros: list[str]) -> Path:
+def _compile_device_code(name: str, workspace: Workspace, cxx: str, options: list[str]) -> Path:
     """Compile the device code of a module with nvcc, and return the object file."""
     nvcc = next(workspace.tools.glob("nvidia/*/bin/nvcc"), None)
     if nvcc is None:
         raise BuildError("nvcc is missing in the packages of NVIDIA, which are not those that this build expects")
     target = workspace.folder / f"{name}.o"
+    command = ["-c", "-w", "-cudart", "shared", f"-arch={ARCHITECTURE}", "-ccbin", cxx, *DEVICE_OPTIONS, *options]
     run(
         f"the compilation of {DEVICE[name]} by nvcc",
-        *(nvcc, "-c", "-w", "-cudart", "shared", f"-arch={ARCHITECTURE}", "-ccbin", cxx, *DEVICE_OPTIONS),
-        *(*macros, *workspace.headers(), DEVICE[name], "-o", target),
+        *(nvcc, "-o", target, DEVICE[name]),
+        *command,
         folder=workspace.source,
     )
     return target

@@ -67,15 +67,13 @@ def try_imports(modules: Iterable[str]) -> None:
 
     :raises BuildError: an import fails, or gets a released module.
     """
-    program = (
-        "import importlib, sys, cuarray_sim; cuarray_sim.install()\n"
-        "from cuarray_sim.cupy.finder import is_built\n"
-        "for name in sys.argv[1:]:\n"
-        "    if not is_built(importlib.import_module(name)): sys.exit(f'{name} is the released one')\n"
-    )
     names = [MODULES[name] for name in modules]
     done = subprocess.run(
-        [sys.executable, "-c", program, *names], capture_output=True, text=True, errors="replace", check=False
+        [sys.executable, "-m", f"{__package__}.check", *names],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
     )
     if done.returncode != 0:
         last = "\n".join((done.stdout + done.stderr).splitlines()[-8:])
