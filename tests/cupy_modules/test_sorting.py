@@ -14,7 +14,7 @@ TYPES = pytest.mark.parametrize("dtype", "?bBhHiIqQefdFD")
 
 
 def values(dtype: str, size: int = 500) -> np.ndarray:
-    """Numbers of which some are equal."""
+    """Return numbers; some are equal."""
     rng = np.random.default_rng(4)
     numbers = rng.integers(0, 90, size).astype(dtype)
     return numbers + 1j * rng.integers(0, 3, size).astype(numbers.real.dtype) if dtype in "FD" else numbers

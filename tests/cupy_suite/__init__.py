@@ -13,46 +13,26 @@ SOURCE = Path(__file__).parents[2] / "build" / "cupy" / "suite"
 # CuPy reads the path of nvcc here.
 os.environ.setdefault("NVCC", str(Path(__file__).with_name("nvcc")))
 
-CUDA = (
-    *(
-        "compiler",
-        "compiler_cache",
-        "device",
-        "driver",
-        "graph",
-        "memory",
-        "memory_hook",
-        "nvrtc",
-        "pinned_memory",
-        "runtime",
-    ),
-    "stream",
-    "texture",
-)
+CUDA = "compiler compiler_cache device driver graph memory memory_hook nvrtc pinned_memory runtime stream texture"
 CORE = (
-    *(
-        "dlpack",
-        "elementwise",
-        "function",
-        "ndarray_cuda_array_interface",
-        "ndarray_get",
-        "ndarray_owndata",
-        "raw",
-        "scan",
-    ),
-    *("structured", "syncdetect", "userkernel"),
+    "cub_reduction dlpack elementwise function ndarray_cuda_array_interface ndarray_get ndarray_owndata raw scan structured syncdetect "
+    "userkernel"
 )
+LINALG = "decomposition eigenvalue norms product solve"
+RANDOM = "bit_generator generator_api init permutations random sample"
+SPARSE = "base construct coo dia extract index"
 
-MATHEMATICS = (
-    "fft_tests.test_fft",
-    "linalg_tests.test_decomposition",
-    "linalg_tests.test_eigenvalue",
-    "linalg_tests.test_norms",
-    "linalg_tests.test_product",
-    "linalg_tests.test_solve",
-    "random_tests.test_random",
-    "random_tests.test_sample",
-)
+MODULES = {
+    "cupy_tests.cuda_tests": CUDA,
+    "cupy_tests.core_tests": CORE,
+    "cupy_tests.fft_tests": "fft",
+    "cupy_tests.linalg_tests": LINALG,
+    "cupy_tests.random_tests": RANDOM,
+    "cupy_tests.sorting_tests": "count search sort",
+    "cupy_tests.statistics_tests": "correlation histogram meanvar order",
+    "cupyx_tests.scipy_tests.sparse_tests": SPARSE,
+}
+"""Modules of tests by their folders, without `test_`."""
 
 HEAD = """\
 # CuPy's own tests on the simulated driver
@@ -74,21 +54,20 @@ would fail there as well. These outcomes on a GPU were read from the tests; they
 
 
 def modules() -> list[str]:
-    cuda, core = (f"cuda_tests.test_{name}" for name in CUDA), (f"core_tests.test_{name}" for name in CORE)
-    return [*cuda, *core, *MATHEMATICS]
+    return [f"{folder}.test_{name}" for folder, names in MODULES.items() for name in names.split()]
 
 
 SUITE = Suite(
     name="cupy-suite",
     library="CuPy",
     folder=Path(__file__).parent,
-    package="cupy_tests.",
+    package="",
     head=HEAD,
     libraries=("cupy-cuda13x", "numpy", "nvidia-cuda-nvrtc"),
     needed=("cupy", "cupy_tests"),
     installed_by="`make peers-cupy` installs CuPy",
     modules=modules,
     forked_with=("pytest", "numpy.testing", "cupy", "cupy.testing"),
-    longest=("core_tests.test_raw", "core_tests.test_ndarray_cuda_array_interface"),
-    options=("-c", str(SOURCE / "pyproject.toml")),
+    longest=("cupy_tests.core_tests.test_raw", "cupy_tests.statistics_tests.test_histogram"),
+    options=("-c", str(SOURCE / "pyproject.toml"), "-m", "not slow"),
 )

@@ -46,6 +46,7 @@ PLANTED = Slice("planted", ("tests/gpu/planted.py",))
 LEFT_OUT = {
     "tests/address_sanitizer": "settings of a sanitizer",
     "tests/check": "the kit's own tests; the kit itself runs on the driver",
+    "tests/cupy_modules": "modules of CuPy that are built for the simulated driver",
     "tests/cupy_suite": "CuPy's own tests, whose outcomes on a GPU are known to CuPy",
     "tests/documents": "blocks of the documents, in environments that the network fills",
     "tests/faults": "only the simulated driver fails on demand",
