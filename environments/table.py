@@ -37,10 +37,10 @@ ENVIRONMENTS = {
     ".venv/.measured": Environment("libraries to compare with: Warp and PyCUDA", "600 MB on disk", steps.measured),
     ".venv-torch/.torch": Environment("PyTorch", "540 MB to download, 1.3 GB on disk", steps.torch),
     "build/cupy/.built": Environment(
-        "CuPy, with two modules built here", "345 MB to download, 200 MB on disk", steps.cupy
+        "CuPy, with two modules built here", "290 MB to download, 200 MB on disk", steps.cupy
     ),
     "build/cupy/.modules": Environment(
-        "all modules of CuPy, and SciPy for its tests", "400 MB to download, 160 MB on disk", steps.cupy_modules
+        "all modules of CuPy, and SciPy for its tests", "240 MB to download, 155 MB on disk", steps.cupy_modules
     ),
     ".venv-all/.all": Environment(
         "JAX, Triton, nvJitLink, stumpy and tinygrad", "590 MB to download, 2 GB on disk", steps.everything

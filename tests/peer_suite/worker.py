@@ -67,6 +67,7 @@ class Recorder:
         """Replace the fixture that every test case of numba-cuda uses, from a file that the wheel lacks."""
         request.cls._dump_failed_filechecks = False
 
+    @pytest.hookimpl(trylast=True)  # after options that leave tests out
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         self._write(collected=[_name(item.nodeid) for item in items])
 

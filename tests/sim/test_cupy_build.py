@@ -112,6 +112,29 @@ def test_missing_compiler_is_an_error_with_the_remedy(packages: Path) -> None:
     assert "the C++ compiler no-such-compiler is not found; install one" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [("pip", "has no pip, which downloads the sources"), ("Python.h", "Python.h is missing; install Python's headers")],
+)
+def test_python_without_a_part_that_the_build_needs_is_an_error(
+    missing: str, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if missing == "pip":
+        monkeypatch.setattr(release.importlib.util, "find_spec", lambda _: None)
+    else:
+        monkeypatch.setattr(release.sysconfig, "get_path", lambda _: str(tmp_path))
+    with pytest.raises(release.BuildError, match=message):
+        release.check_python()
+
+
+def test_work_folder_with_files_is_an_error_with_one_of_them(packages: Path, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/notes").touch()
+    done = command(packages, "--work", str(tmp_path / "work"))
+    assert done.returncode == 2
+    assert "work is not empty: it has notes; name an empty or a new folder" in done.stderr
+
+
 def test_failed_download_leaves_the_environment_as_it_was(packages: Path) -> None:
     before = files(packages)
     done = command(packages, "--modules", "runtime", CXX="true")
@@ -135,7 +158,7 @@ def test_too_little_disk_is_an_error_before_the_download(packages: Path, monkeyp
     monkeypatch.setattr(release, "find_packages", lambda: packages)
     monkeypatch.setattr(program.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2**40, 2**40, 5 << 20))
     installed = release.Installed(NAME, VERSION, packages, release.RELEASES[NAME, VERSION])
-    with pytest.raises(release.BuildError, match="has 5 MB of free disk, and the build needs 300 MB"):
+    with pytest.raises(release.BuildError, match="has 5 MB of free disk, and the build needs 70 MB"):
         program._build_in(packages, installed, ["runtime"], "c++", 1)
 
 

@@ -13,16 +13,26 @@ from pathlib import Path
 from .build import DEVICE, build_modules, download
 from .finder import FOLDER, MODULES
 from .place import missing_modules, place, try_imports, undo
-from .release import BuildError, Installed, chosen_modules, compiler, find_installed, find_packages, supported
+from .release import (
+    BuildError,
+    Installed,
+    check_python,
+    chosen_modules,
+    compiler,
+    find_installed,
+    find_packages,
+    supported,
+)
 
 PROGRAM = "python -m cuarray_sim.cupy"
 
 # Measured with Python 3.11 on two cores.
 SECONDS = {"runtime": 10, "jitify": 8, "random": 15, "cub": 120, "thrust": 110}
 """Processor time of the build of each module."""
-DISK, DISK_WITH_DEVICE_CODE = 300, 800
+# Of the packages for all modules, for those with device code, and for single modules.
+DISK = {"all": 70, "device code": 330, "jitify": 130, "random": 110}
 """Megabytes on disk."""
-DOWNLOAD, DOWNLOAD_WITH_DEVICE_CODE = 100, 270
+DOWNLOADS = {"all": 11, "device code": 126, "jitify": 58, "random": 77}
 """Megabytes to download."""
 
 
@@ -63,14 +73,21 @@ def build(modules: list[str], jobs: int, work: Path | None) -> None:
     :raises BuildError: something is missing or fails; the environment is as it was before.
     """
     installed = find_installed()
-    cxx = compiler()
     missing = missing_modules(installed, modules)
     if not missing:
         print(f"{', '.join(modules)} of {installed.distribution} {installed.version} are built already")
         return
+    cxx = compiler()
+    check_python()
     jobs = jobs if jobs > 0 else len(os.sched_getaffinity(0))
     if work is not None:
-        work.mkdir(parents=True, exist_ok=True)
+        try:
+            work.mkdir(parents=True, exist_ok=True)
+            used = sorted(path.name for path in work.iterdir())
+        except OSError as error:
+            raise BuildError(f"--work {work} cannot be used: {error.strerror}") from None
+        if used:
+            raise BuildError(f"--work {work} is not empty: it has {used[0]}; name an empty or a new folder")
         _build_in(work.absolute(), installed, missing, cxx, jobs)
         return
     with tempfile.TemporaryDirectory(prefix="cuarray-sim-cupy-") as temporary:
@@ -79,19 +96,19 @@ def build(modules: list[str], jobs: int, work: Path | None) -> None:
 
 def _build_in(work: Path, installed: Installed, modules: list[str], cxx: str, jobs: int) -> None:
     """State the plan, download and build in a folder, and put the result beside CuPy."""
-    has_device_code = bool({*modules} & {*DEVICE})
-    disk = DISK_WITH_DEVICE_CODE if has_device_code else DISK
+    parts = {"all", *modules, *(["device code"] if {*modules} & {*DEVICE} else [])} & {*DISK}
+    disk, downloads = sum(DISK[part] for part in parts), sum(DOWNLOADS[part] for part in parts)
     if (free := shutil.disk_usage(work).free >> 20) < disk:
         raise BuildError(
             f"{work} has {free} MB of free disk, and the build needs {disk} MB; set TMPDIR to another folder, or use --work"
         )
-    processor = sum(SECONDS[name] for name in modules)
+    minutes = max(1, round((sum(SECONDS[name] for name in modules) / jobs + 30) / 60))
     print(
         f"building {', '.join(modules)} of {installed.distribution} {installed.version} against the shared CUDA runtime\n"
         f"  into {installed.packages / FOLDER}; no file of CuPy changes, and --undo removes the folder\n"
-        f"  downloads {DOWNLOAD_WITH_DEVICE_CODE if has_device_code else DOWNLOAD} MB into {work}: CuPy's source, Cython, NVIDIA's headers"
-        f"{' and nvcc' if has_device_code else ''}; {disk} MB of disk\n"
-        f"  about {max(1, round((processor / jobs + 30) / 60))} min with {jobs} builds at once"
+        f"  downloads {downloads} MB into {work}: CuPy's source, Cython, NVIDIA's headers"
+        f"{' and nvcc' if 'device code' in parts else ''}; {disk} MB of disk\n"
+        f"  about {minutes} min with {jobs} builds at once"
         f"{', which need 4 GB of memory each' if {*modules} & {'cub', 'thrust'} else ''}",
         flush=True,
     )

@@ -201,7 +201,9 @@ def _build(release: Release, name: str, workspace: Workspace, cxx: str) -> None:
     run(
         f"the compilation of {module}",
         *command,
-        *("-o", workspace.built / file_name(module), *inputs),
+        "-o",
+        workspace.built / file_name(module),
+        *inputs,
         folder=workspace.source,
     )
 

@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import sys
+import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from .finder import MODULES
 
 __all__ = [
     "BuildError",
+    "check_python",
     "Installed",
     "Release",
     "chosen_modules",
@@ -148,3 +150,19 @@ def compiler() -> str:
     raise BuildError(
         f"the C++ compiler {name} is not found; install one (on Debian and Ubuntu: apt-get install g++), or set CXX to its path"
     )
+
+
+def check_python() -> None:
+    """Check that this Python has what the build takes from it.
+
+    :raises BuildError: pip or the headers are missing.
+    """
+    if importlib.util.find_spec("pip") is None:
+        raise BuildError(
+            f"{sys.executable} has no pip, which downloads the sources; install it with: {sys.executable} -m ensurepip"
+        )
+    header = Path(sysconfig.get_path("include")) / "Python.h"
+    if not header.is_file():
+        raise BuildError(
+            f"{header} is missing; install Python's headers (on Debian and Ubuntu: apt-get install python3-dev)"
+        )
