@@ -129,7 +129,7 @@ peers-torch: peers $(TORCH) ## install PyTorch into .venv-torch
 peers-cupy: peers $(CUPY) ## install CuPy into build/cupy
 
 .PHONY: peers-cupy-modules
-peers-cupy-modules: peers-cupy $(CUPY_MODULES) ## build the other modules of CuPy, with Thrust and CUB, and install SciPy for its tests
+peers-cupy-modules: peers-cupy $(CUPY_MODULES) ## build CuPy's modules with Thrust and CUB, and install SciPy for its tests
 
 .PHONY: peers-all
 peers-all: peers peers-cupy peers-torch $(ALL) ## install JAX, Triton, nvJitLink, stumpy and tinygrad into .venv-all

@@ -38,13 +38,12 @@ HEAD = """\
 # CuPy's own tests on the simulated driver
 
 `make cupy-suite UPDATE=1` writes this page. `make cupy-suite` runs test modules of CuPy's source distribution, unmodified, on two simulated
-devices. CuPy is the released wheel with one module rebuilt ([CuPy without a GPU](../how-to/cupy.md)). Each module runs in its
-own process. The run fails if an outcome differs from this page.
+devices of four multiprocessors. CuPy is the released wheel with four modules built ([CuPy without a GPU](../how-to/cupy.md)). Each module runs in its
+own process, without the tests that CuPy marks as slow. The run fails if an outcome differs from this page.
 
-The run has the modules for streams, memory, graphs, textures, compilation and kernels (`cuda_tests`), and for exchanges and kernels of arrays
-(`core_tests`). The other modules of `core_tests` take more time. Modules for linear algebra, transforms and random numbers use the
-[stand-ins for mathematics](../reference/mathematics.md). Modules for sparse matrices need SciPy, and those for cuTENSOR and NCCL these libraries.
-An `nvcc` that compiles nothing takes the place of nvcc.
+The run has the modules for streams, memory, graphs, textures, compilation and kernels (`cuda_tests`), for exchanges and kernels of arrays
+(`core_tests`), and for linear algebra, transforms, random numbers, sorts, statistics and sparse matrices. The other modules take more time, and those for
+cuTENSOR and NCCL need these libraries. An `nvcc` that compiles nothing takes the place of nvcc.
 
 Versions: {versions}.
 
