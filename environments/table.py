@@ -40,7 +40,9 @@ ENVIRONMENTS = {
         "CuPy, with two modules built here", "290 MB to download, 200 MB on disk", steps.cupy
     ),
     "build/cupy/.modules": Environment(
-        "CuPy's modules with CUB and Thrust, and SciPy for its tests", "180 MB to download, 155 MB on disk", steps.cupy_modules
+        "CuPy's modules with CUB and Thrust, and SciPy for its tests",
+        "180 MB to download, 155 MB on disk",
+        steps.cupy_modules,
     ),
     ".venv-all/.all": Environment(
         "JAX, Triton, nvJitLink, stumpy and tinygrad", "590 MB to download, 2 GB on disk", steps.everything
