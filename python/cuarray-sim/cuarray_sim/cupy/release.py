@@ -98,7 +98,7 @@ def find_packages() -> Path:
     spec = importlib.util.find_spec("cupy")
     if spec is None or spec.origin is None:
         raise BuildError(f"CuPy is not installed for {sys.executable}")
-    return Path(spec.origin).resolve().parents[1]
+    return Path(spec.origin).absolute().parents[1]
 
 
 def find_installed() -> Installed:
