@@ -90,7 +90,7 @@ def test_argpartition_of_cupy_relies_on_threads_of_a_warp_in_step(cp: Any) -> No
     numbers = np.random.default_rng(9).permutation(400)
     assert numbers[cp.argpartition(cp.asarray(numbers), 50).get()[50]] == 50
     (race,) = findings()["findings"]
-    assert {side["name"] for side in race["sides"]} == {"argpartition_kernel"}
+    assert {side["detail"] for side in race["sides"]} == {"argpartition_kernel"}
 
 
 def test_searchsorted_and_set_functions_are_those_of_numpy(cp: Any) -> None:
