@@ -192,11 +192,13 @@ def _build(release: Release, name: str, workspace: Workspace, cxx: str) -> None:
         "-DCUPY_JITIFY_VERSION_CODE=-1",
         *workspace.headers(),
     ]
-    inputs = [translated, workspace.library(release.runtime)]
-    if name == "jitify":
-        inputs.append(workspace.library(release.nvrtc))
+    inputs = [translated]
     if name in DEVICE:
         inputs.append(_compile_device_code(name, workspace, cxx, options))
+    # After the objects: linkers that drop unneeded libraries look at those before a library only.
+    inputs.append(workspace.library(release.runtime))
+    if name == "jitify":
+        inputs.append(workspace.library(release.nvrtc))
     command = [cxx, "-shared", "-fPIC", "-O1", "-w", *options]
     run(
         f"the compilation of {module}",
