@@ -27,7 +27,7 @@ from .release import (
 PROGRAM = "python -m cuarray_sim.cupy"
 
 # Measured with Python 3.11 on two cores.
-SECONDS = {"runtime": 10, "jitify": 8, "random": 15, "cub": 120, "thrust": 110}
+SECONDS = {"runtime": 10, "jitify": 8, "random": 15, "cub": 180, "thrust": 160}
 """Processor time of the build of each module."""
 # Of the packages for all modules, for those with device code, and for single modules.
 DISK = {"all": 70, "device code": 330, "jitify": 130, "random": 110}
