@@ -2,7 +2,7 @@
 
 use super::context::Site;
 use crate::machine::access_mode::{GENERIC, GLOBAL, space};
-use crate::machine::program::Instruction;
+use crate::machine::program::{Instruction, UNGUARDED};
 use crate::machine::template::Template;
 use crate::machine::{Flow, Machine};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,6 +26,48 @@ pub(super) unsafe extern "C" fn call(machine: *mut Machine<'static>, instruction
             machine.panic = Some(panic);
             1
         }
+    }
+}
+
+/// The results of [`step`]: generated code goes on, the fragment stops, or the interpreter goes on.
+const ON: u32 = 0;
+const STOPS: u32 = 1;
+const LEAVES: u32 = 2;
+
+/// Executes an instruction that is not in a run, as the interpreter does. It is counted already.
+///
+/// # Safety
+/// As for [`call`].
+pub(super) unsafe extern "C" fn step(machine: *mut Machine<'static>, instruction: *const Instruction) -> u32 {
+    let (active, executed, before) = {
+        // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
+        let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
+        let mut mask = machine.active;
+        if instruction.guard < UNGUARDED {
+            // SAFETY: a guard is a predicate of the frame.
+            let predicate = unsafe { machine.predicate(instruction.guard >> 1) };
+            mask &= predicate ^ (instruction.guard & 1).wrapping_neg();
+        }
+        // Generated code counts all lanes of the fragment.
+        machine.lanes = machine.lanes.wrapping_sub(u64::from((machine.active & !mask).count_ones()));
+        if mask == 0 {
+            return ON;
+        }
+        (machine.mask, machine.write) = (mask, mask | machine.warp.dead);
+        (machine.active, machine.executed, machine.place())
+    };
+    // SAFETY: this function's contract.
+    let stops = unsafe { call(machine, instruction) } != 0;
+    // SAFETY: as above.
+    let machine = unsafe { &mut *machine };
+    // Time that a thread sleeps counts as instructions, but not for its lanes.
+    let slept = machine.executed - executed;
+    machine.lanes = machine.lanes.wrapping_sub(slept * u64::from(active.count_ones()));
+    (machine.mask, machine.write) = (active, active | machine.warp.dead);
+    match stops {
+        true => STOPS,
+        false if machine.place() == before && !machine.polls.live => ON,
+        false => LEAVES,
     }
 }
 
@@ -54,6 +96,11 @@ pub(super) unsafe extern "C" fn call_access(
 }
 
 impl Machine<'_> {
+    /// What generated code takes for unchanged behind an instruction: where the fragment is, its lanes, and the number of other fragments.
+    fn place(&self) -> (u32, u32, u32, usize) {
+        (self.pc, self.frame, self.active, self.warp.fragments.len())
+    }
+
     /// The memory that the last access of an instruction has found, for accesses whose addresses span so many bytes.
     fn found_memory(&self, instruction: &Instruction, span: u64) -> Option<Site> {
         let pc = self.pc as usize - 1;

@@ -28,6 +28,8 @@ const TURN_END: i32 = offset_of!(Machine<'static>, turn_end) as i32;
 pub(super) enum Stub {
     /// Leaves by an exit, with the values of the cache.
     Leave { at: CodeLabel, exit: u32, cache: Box<Cache>, live: Set },
+    /// Leaves by the exit of a step, or by the one behind it, as the step has told.
+    Stepped { at: CodeLabel, exit: u32 },
     /// Executes an access by its function.
     Access(Box<super::access::Missed>),
 }
@@ -159,6 +161,11 @@ impl Emitter<'_> {
                     self.asm.mov(eax, exit)?;
                     self.asm.jmp(leave)?;
                 }
+                Stub::Stepped { at, exit } => {
+                    self.set(at)?;
+                    self.asm.add(eax, exit as i32 - 1)?;
+                    self.asm.jmp(leave)?;
+                }
                 Stub::Access(missed) => self.missed(*missed)?,
             }
         }
@@ -197,6 +204,11 @@ impl Emitter<'_> {
         self.kinds.clone_from(&self.expected[index]);
         self.cache.clear();
         let live = flow.live(self.known.program, block);
+        if block.steps {
+            self.live.clone_from(&live[0]);
+            self.live_behind.clone_from(&live[1]);
+            return self.step(index);
+        }
         for pc in block.start..block.end {
             let at = (pc - block.start) as usize;
             self.live.clone_from(&live[at]);
@@ -331,6 +343,34 @@ impl Emitter<'_> {
             self.set_kind(register.place(), Kind::Row);
         }
         Ok(())
+    }
+
+    /// Executes the instruction of a block as the interpreter does.
+    fn step(&mut self, index: usize) -> Emitted {
+        let (pc, program, flow) = (self.start, self.known.program, self.known.flow);
+        let written = program.operands_of.written(pc as usize);
+        // The lanes that do not take part keep their values.
+        for register in written {
+            let is_linear = self.known.kind(&self.kinds, register.place()) != Kind::Row;
+            if is_linear && register.width() != Width::Predicate {
+                self.write_row(register.place(), register.width() == Width::W64)?;
+            }
+        }
+        self.write_read_rows(pc)?;
+        self.cache.clear();
+        self.asm.add(qword_ptr(rbx + EXECUTED), 1)?;
+        self.emit_call(pc, super::calls::step as *const () as u64)?;
+        for register in written {
+            self.set_kind(register.place(), Kind::Row);
+        }
+        let mut live = self.live.clone();
+        live.join(&self.live_behind);
+        let numbers = written.iter().filter_map(|register| flow.register(register.place()));
+        let leaving = self.stepped(&live.without(numbers));
+        self.asm.test(eax, eax)?;
+        self.asm.jne(leaving)?;
+        self.prepare(index + 1)?;
+        self.enter(index + 1)
     }
 
     /// Writes the rows of the registers that an instruction reads, where they are linear.

@@ -34,7 +34,7 @@ impl Set {
     }
 
     /// Adds the members of another set. Returns whether the set has grown.
-    fn join(&mut self, other: &Set) -> bool {
+    pub(super) fn join(&mut self, other: &Set) -> bool {
         let mut grown = false;
         for (word, more) in self.0.iter_mut().zip(&other.0) {
             grown |= *more & !*word != 0;
@@ -66,6 +66,8 @@ pub(super) struct Block {
     pub end: u32,
     /// Whether the interpreter executes the block, which is one instruction.
     pub foreign: bool,
+    /// Whether the block is one instruction that is not in a run, behind which code goes on.
+    pub steps: bool,
     /// The blocks that can follow.
     pub next: Vec<usize>,
     pub live_in: Set,
@@ -114,11 +116,12 @@ impl Flow {
         for pc in code.clone() {
             let ends = pc + 1 == code.end || starts[(pc + 1 - code.start) as usize];
             if ends {
-                let foreign = start == pc && !runs(program, pc) && !is_jump(program, pc);
+                let apart = start == pc && !runs(program, pc) && !is_jump(program, pc);
+                let steps = apart && program.patterns[pc as usize].falls && pc + 1 < code.end;
                 flow.starting.insert(start, flow.blocks.len());
                 let none = Set::new(flow.registers.len());
                 let (live_in, live_out) = (none.clone(), none);
-                flow.blocks.push(Block { start, end: pc + 1, foreign, next: Vec::new(), live_in, live_out });
+                flow.blocks.push(Block { start, end: pc + 1, foreign: apart && !steps, steps, next: Vec::new(), live_in, live_out });
                 start = pc + 1;
             }
         }

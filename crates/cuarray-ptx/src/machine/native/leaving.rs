@@ -10,8 +10,8 @@ use iced_x86::code_asm::*;
 
 /// A way out of generated code.
 pub(super) struct Exit {
-    /// The next instruction.
-    pub pc: u32,
+    /// The next instruction. `None` if the machine has it, as behind a step.
+    pub pc: Option<u32>,
     /// The instructions that were executed and not counted.
     pub count: u32,
     /// Whether the fragment stops, as after an instruction that returns [`Flow::Stop`](crate::machine::Flow::Stop).
@@ -29,7 +29,7 @@ impl Emitter<'_> {
             Kind::Row => None,
         });
         let linear = linear.collect();
-        self.exits.push(Exit { pc, count, stops, linear });
+        self.exits.push(Exit { pc: Some(pc), count, stops, linear });
         self.exits.len() as u32 - 1
     }
 
@@ -58,6 +58,20 @@ impl Emitter<'_> {
         let exit = self.exit(pc + 1, pc + 1 - self.start, true, live, &kinds);
         let at = self.asm.create_label();
         self.stubs.push(Stub::Leave { at, exit, cache: Box::default(), live: Set::default() });
+        at
+    }
+
+    /// Leaves behind a step that has changed more than registers and memory, or that stops the fragment. All values are in the frame, or
+    /// linear. `live` are the registers that are read from the instruction on, or behind it.
+    pub(super) fn stepped(&mut self, live: &Set) -> CodeLabel {
+        let kinds = self.kinds.clone();
+        let exit = self.exit(0, 0, true, live, &kinds);
+        self.exit(0, 0, false, live, &kinds);
+        for exit in &mut self.exits[exit as usize..] {
+            exit.pc = None;
+        }
+        let at = self.asm.create_label();
+        self.stubs.push(Stub::Stepped { at, exit });
         at
     }
 

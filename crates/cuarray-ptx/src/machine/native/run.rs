@@ -259,7 +259,7 @@ impl Machine<'_> {
     /// The context describes the machine, and the values of registers are as the block expects them.
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn enter_generated(&mut self, compiled: &Compiled, context: &mut Context, index: u32) -> Option<Flow> {
-        let (before, entered, active) = (self.executed, self.pc, self.active);
+        let (before, entered, active, frame) = (self.executed, self.pc, self.active, self.frame);
         let block = compiled.memory.at(compiled.entries[index as usize].offset);
         let context = &raw mut *context;
         // SAFETY: the memory has code that begins with such a function, as `Emitter::begin` emits it.
@@ -269,13 +269,15 @@ impl Machine<'_> {
         let exit = unsafe { code(machine, context, block) };
         let exit = &compiled.exits[exit as usize];
         self.executed += u64::from(exit.count);
-        self.lanes += (self.executed - before) * u64::from(active.count_ones());
-        self.pc = exit.pc;
+        self.lanes = self.lanes.wrapping_add((self.executed - before) * u64::from(active.count_ones()));
+        if let Some(pc) = exit.pc {
+            self.pc = pc;
+        }
         if !exit.linear.is_empty() {
             // The rows are written when something reads them.
-            self.warp.deferred = Some(Deferred { exit: exit.into(), frame: self.frame });
+            self.warp.deferred = Some(Deferred { exit: exit.into(), frame });
             if active != u32::MAX {
-                self.write_deferred_lanes(exit);
+                self.write_deferred_lanes(exit, frame, active);
             }
         }
         if exit.stops {
@@ -287,13 +289,13 @@ impl Machine<'_> {
 }
 
 impl Machine<'_> {
-    /// Writes the rows behind an exit in the lanes that take part.
+    /// Writes the rows behind an exit in the lanes that have taken part.
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-    fn write_deferred_lanes(&mut self, exit: &Exit) {
+    fn write_deferred_lanes(&mut self, exit: &Exit, frame: u32, active: u32) {
         self.warp.deferred = None;
-        let Warp { frames, scalars, .. } = &mut *self.warp;
+        let Warp { frames, scalars, dead, .. } = &mut *self.warp;
         // SAFETY: the exit is one of the code of the frame's function.
-        unsafe { write_rows(&mut frames[self.frame as usize], exit, scalars, self.write) };
+        unsafe { write_rows(&mut frames[frame as usize], exit, scalars, active | *dead) };
     }
 }
 
