@@ -1,9 +1,9 @@
 //! Atomic operations and reductions.
 //!
-//! Lanes execute in order. Each operation is one atomic exchange of a host word, so blocks on other cores never see a
-//! partial update.
+//! Lanes execute in order. Each operation on global memory is one atomic exchange of a host word, so blocks on other cores never see a
+//! partial update. No other core accesses the shared memory of a block.
 
-use super::access_mode::{COMPARES, UPDATES};
+use super::access_mode::{COMPARES, SHARED, UPDATES, space};
 use super::lanes::Lane;
 use super::program::LEFT_OUT;
 use super::{Flow, Machine};
@@ -19,6 +19,11 @@ pub(crate) trait Word: Copy + PartialEq + Into<u64> {
     /// # Safety
     /// The pointer is valid for the word and aligned for it.
     unsafe fn update(pointer: *mut u8, f: impl FnMut(Self) -> Self) -> Self;
+    /// As [`Word::update`], of a word that no other core accesses.
+    ///
+    /// # Safety
+    /// As for [`Word::update`].
+    unsafe fn update_alone(pointer: *mut u8, f: impl FnMut(Self) -> Self) -> Self;
 }
 
 macro_rules! words {
@@ -35,6 +40,14 @@ macro_rules! words {
                         Err(now) => old = now,
                     }
                 }
+            }
+            #[inline(always)]
+            unsafe fn update_alone(pointer: *mut u8, mut f: impl FnMut($ty) -> $ty) -> $ty {
+                // SAFETY: this function's contract.
+                let word = unsafe { <$atomic>::from_ptr(pointer.cast()) };
+                let old = word.load(Ordering::Relaxed);
+                word.store(f(old), Ordering::Relaxed);
+                old
             }
         }
     )*};
@@ -91,13 +104,17 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
             machine.slots::<T::Slot>(if other == LEFT_OUT { instruction.b } else { other }),
         );
         let (mut kept, mut changed, mut digest) = (0, false, 0_u64);
+        // All blocks of a cluster run on one core.
+        let alone = space(instruction.c) == SHARED;
         for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
             let (b, c) = (T::read(b.add(lane).read()), T::read(c.add(lane).read()));
             let mut new = b.word();
-            let old = T::Word::update(machine.pointers[lane], |old| {
+            let f = |old| {
                 new = f(T::of(old), b, c).word();
                 new
-            });
+            };
+            let pointer = machine.pointers[lane];
+            let old = if alone { T::Word::update_alone(pointer, f) } else { T::Word::update(pointer, f) };
             changed |= new != old;
             digest = digest.rotate_left(5) ^ old.into();
             kept |= u32::from(instruction.c & COMPARES != 0 && old != b.word()) << lane;

@@ -4,7 +4,7 @@ use super::Machine;
 use super::fault::FaultKind;
 use super::undefined::{POISON, Shadow};
 use super::waiting::Seen;
-use super::warp::{Pause, Warp};
+use super::warp::{Fragment, Pause, Waiting, Warp};
 use crate::races::Watched;
 use crate::races::order::BARRIERS;
 use std::mem::swap;
@@ -14,6 +14,31 @@ const TURN: u64 = 50_000;
 
 /// The cycles of an instruction of a warp.
 pub(crate) const CYCLES: u64 = 4;
+
+/// A round of turns over the warps of a block.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Round {
+    /// The instructions of the longest turn of a warp, and the number of executed ones at which the block's turn ends.
+    longest: u64,
+    end: u64,
+    /// The executed instructions and the changes of memory before the round.
+    before: u64,
+    changes: u64,
+    /// The warp whose turn it is, and its place in the round.
+    index: usize,
+    place: usize,
+    /// Whether all warps so far are done, whether all wait, and whether the turn of one has ended by polls.
+    done: bool,
+    waits: bool,
+    ended: bool,
+}
+
+impl Round {
+    fn begin(&mut self, executed: u64, changes: u64) {
+        (self.before, self.changes, self.place) = (executed, changes, 0);
+        (self.done, self.waits, self.ended) = (true, true, false);
+    }
+}
 
 /// An arrival at a barrier.
 #[derive(Clone, Copy, Default, Debug)]
@@ -190,6 +215,7 @@ impl Block {
 
     /// Records that threads of a warp arrive at a barrier, and wait there if `waits`. `expected` is the number of
     /// threads, or `None` for all. Returns whether they were the last.
+    #[inline]
     pub(crate) fn arrive(
         &mut self,
         number: usize,
@@ -380,23 +406,26 @@ impl Machine<'_> {
     }
 
     fn run_warps(&mut self, turn: u64, mut between: impl FnMut()) -> BlockPause {
-        let end = self.executed.saturating_add(turn);
+        (self.round.longest, self.round.end) = (turn.min(TURN), self.executed.saturating_add(turn));
         loop {
-            let (before, changes) = (self.executed, self.block.changes);
-            let (mut done, mut waits, mut ended) = (true, true, false);
+            self.round.begin(self.executed, self.block.changes);
             let count = self.block.warps.len();
             let round = self.turns.round(count);
-            for place in 0..count {
-                let index = self.turns.warp(place, round, count);
+            while self.round.place < count {
+                let index = self.turns.warp(self.round.place, round, count);
+                self.round.index = index;
+                self.round.place += 1;
                 if self.block.warps[index].fragments.is_empty() {
                     continue;
                 }
                 swap(&mut self.warp, &mut self.block.warps[index]);
                 let started = self.executed;
-                let longest = self.turns.length(turn.min(TURN));
+                let longest = self.turns.length(self.round.longest);
                 let pause = self.run_warp(longest);
-                waits &= self.polls.ended || pause == Pause::Blocked || self.executed == started;
-                ended |= self.polls.ended;
+                // The turn may have passed on to another warp; see `pass_on`.
+                let index = self.round.index;
+                self.round.waits &= self.polls.ended || pause == Pause::Blocked || self.executed == started;
+                self.round.ended |= self.polls.ended;
                 swap(&mut self.warp, &mut self.block.warps[index]);
                 between();
                 if self.tick(index) {
@@ -405,9 +434,10 @@ impl Machine<'_> {
                 match pause {
                     Pause::Failed => return BlockPause::Failed,
                     Pause::Done => {}
-                    Pause::Blocked | Pause::Turn => done = false,
+                    Pause::Blocked | Pause::Turn => self.round.done = false,
                 }
             }
+            let Round { end, before, changes, done, waits, ended, .. } = self.round;
             if done {
                 return BlockPause::Done;
             }
@@ -421,6 +451,50 @@ impl Machine<'_> {
                 return BlockPause::Turn;
             }
         }
+    }
+
+    /// Ends the turn of the running warp, whose only fragment waits at a barrier, and begins that of the next warp, as
+    /// [`Machine::run_block`] does. Does so only if `f` holds for the next warp and its only fragment, which can run, and if nothing else is
+    /// due between the turns. Otherwise, changes nothing, and returns `false`.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
+    #[inline]
+    pub(crate) fn pass_on(&mut self, f: impl FnOnce(&Warp, &Fragment) -> bool) -> bool {
+        let Round { index, place, end, ended, .. } = self.round;
+        let (count, executed) = (self.block.warps.len(), self.executed);
+        let due = executed >= self.warp_end || executed >= end || executed >= self.search.tick;
+        if due || ended || self.polls.ended || self.turns.is_random() || self.undefined.is_some() {
+            return false;
+        }
+        let [Fragment { waiting: Waiting::Barrier { result: false, .. }, .. }] = *self.warp.fragments.as_slice() else {
+            return false;
+        };
+        // The running warp is not in the list during its turn. Warps without threads have no turns.
+        let at = |place: usize| self.turns.warp(place, 0, count);
+        let has_turn = |place: &usize| at(*place) != index && !self.block.warps[at(*place)].fragments.is_empty();
+        let (next, again) = match (place..count).find(has_turn) {
+            Some(next) => (next, false),
+            None => match (0..place).find(has_turn) {
+                Some(next) => (next, true),
+                None => return false,
+            },
+        };
+        let to = at(next);
+        let warp = &self.block.warps[to];
+        let [fragment] = *warp.fragments.as_slice() else { return false };
+        let waited = matches!(fragment.waiting, Waiting::Barrier { result: false, .. });
+        if !waited || warp.poll.armed || !self.can_run(&fragment) || !f(warp, &fragment) {
+            return false;
+        }
+        swap(&mut self.warp, &mut self.block.warps[index]);
+        if again {
+            self.round.begin(executed, self.block.changes);
+        }
+        (self.round.done, self.round.index, self.round.place) = (false, to, next + 1);
+        swap(&mut self.warp, &mut self.block.warps[to]);
+        self.warp_end = executed + self.turns.length(self.round.longest);
+        self.begin_polls();
+        self.take_up_alone();
+        true
     }
 
     /// Ends the launch with a fault of the whole block.

@@ -48,7 +48,7 @@ pub(crate) struct Search {
     /// The instructions of an observation.
     most: u64,
     /// The instruction count of the next tick.
-    tick: u64,
+    pub(super) tick: u64,
 }
 
 impl Default for Search {

@@ -7,7 +7,7 @@
 
 use super::Machine;
 use super::asynchronous::Copying;
-use super::block::{Block, BlockPause, GridBarrier};
+use super::block::{Block, BlockPause, GridBarrier, Round};
 use super::cluster::{Cluster, RANK_SHIFT};
 use super::deadlock::Search;
 use super::direct::Shapes;
@@ -104,6 +104,7 @@ impl<'a> Machine<'a> {
             block: Block::default(),
             grid: GridBarrier { live: u64::MAX, ..GridBarrier::default() },
             clusters: vec![Cluster::default()],
+            round: Round::default(),
             block_turn: 0,
             nanoseconds: 0,
             grid_word: GridWord::of(launch),

@@ -4,7 +4,7 @@
 
 use super::Flow;
 use super::asynchronous::Copying;
-use super::block::{Block, GridBarrier};
+use super::block::{Block, GridBarrier, Round};
 use super::cluster::Cluster;
 use super::deadlock::Search;
 use super::direct::Shapes;
@@ -68,6 +68,8 @@ pub(crate) struct Machine<'p> {
     pub grid: GridBarrier,
     /// The clusters whose blocks run. A block names its cluster by the index.
     pub clusters: Vec<Cluster>,
+    /// The round of turns over the warps of the block.
+    pub round: Round,
     /// The instruction count at the start of the block's turn.
     pub block_turn: u64,
     /// The time of the longest block in nanoseconds.

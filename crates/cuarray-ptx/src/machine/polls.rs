@@ -32,7 +32,7 @@ pub(crate) struct Poll {
     /// The value of [`Block::changes`](super::block::Block::changes).
     changes: u64,
     /// Whether the next accesses can be those of the same loop.
-    armed: bool,
+    pub(super) armed: bool,
     /// The number of times that it was repeated.
     repeats: u32,
     /// The number of turns of fragments that have ended by polls while no memory was changed, and the most other fragments that

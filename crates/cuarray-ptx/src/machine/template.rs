@@ -60,6 +60,7 @@ pub(crate) enum Template {
 /// The facts that generated code uses of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Pattern {
+    /// The operation. It may have a guard if it is `Integer` or `Further`.
     pub template: Option<Template>,
     /// Whether the result, or the compared values, have 64 bits.
     pub wide: bool,

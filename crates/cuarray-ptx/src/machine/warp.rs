@@ -101,6 +101,8 @@ pub(crate) struct Warp {
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub scalars: Vec<u64>,
     pub deferred: Option<Deferred>,
+    /// The function whose special registers are behind its scalars.
+    pub known: Option<u32>,
     /// The fragments that are not running.
     pub fragments: Vec<Fragment>,
     pub frames: Vec<Frame>,
@@ -138,7 +140,7 @@ pub(crate) const LOCAL: u32 = 512 << 10;
 impl Warp {
     /// Starts a block: all lanes but the absent ones are at the start of the kernel.
     pub(crate) fn start(&mut self, number: u32, threads: u32, function: &Function, number_of: u32) {
-        (self.number, self.plain, self.deferred) = (number, false, None);
+        (self.number, self.plain, self.deferred, self.known) = (number, false, None, None);
         self.absent = if threads >= 32 { 0 } else { u32::MAX << threads };
         self.dead = self.absent;
         (self.cluster_arrived, self.cluster_odd, self.waited, self.slept) = (0, 0, 0, 0);
@@ -254,8 +256,7 @@ impl Machine<'_> {
             if !self.can_run(fragment) {
                 return false;
             }
-            self.rotated = false;
-            self.take_up(0);
+            self.take_up_alone();
             return true;
         }
         self.wake();
@@ -321,6 +322,7 @@ impl Machine<'_> {
         true
     }
 
+    #[inline]
     pub(super) fn can_run(&self, fragment: &Fragment) -> bool {
         match fragment.waiting {
             Waiting::Nothing => true,
@@ -331,7 +333,15 @@ impl Machine<'_> {
         }
     }
 
+    /// Makes the only fragment of the warp, which can run, the running one.
+    #[inline]
+    pub(super) fn take_up_alone(&mut self) {
+        self.rotated = false;
+        self.take_up(0);
+    }
+
     /// Makes a fragment the running one.
+    #[inline]
     fn take_up(&mut self, index: usize) {
         let fragment = self.warp.fragments.swap_remove(index);
         self.pc = fragment.pc;
@@ -343,6 +353,7 @@ impl Machine<'_> {
     }
 
     /// Makes a frame the current one.
+    #[inline]
     pub(crate) fn enter(&mut self, frame: u32) {
         self.frame = frame;
         self.shapes.forget();
@@ -353,6 +364,7 @@ impl Machine<'_> {
     }
 
     /// Finds the next instruction at which the running fragment may meet another one.
+    #[inline]
     pub(crate) fn find_limit(&mut self) {
         let (frame, pc, rotated) = (self.frame, self.pc, self.rotated);
         let near = self.warp.fragments.iter().filter(|fragment| {
@@ -403,6 +415,7 @@ impl Machine<'_> {
     }
 
     /// Suspends the running fragment.
+    #[inline]
     pub(crate) fn leave(&mut self, waiting: Waiting) {
         if self.active == 0 {
             return;

@@ -120,7 +120,12 @@ pub(super) fn template(draft: &Draft, widths: &[Width], constants: &[(Constant, 
         Operand::Constant(index) => constants.get(index as usize).map(|(_, width)| *width),
         _ => None,
     };
-    if draft.guard.is_some() || !draft.extra.is_empty() {
+    if !draft.extra.is_empty() {
+        return None;
+    }
+    // The template of an instruction with a guard is that of the same one without it, if each lane computes its own result.
+    let computes = draft.next == Next::On && draft.access == Access::None;
+    if draft.guard.is_some() && !computes {
         return None;
     }
     match draft.next {
@@ -147,7 +152,9 @@ pub(super) fn template(draft: &Draft, widths: &[Width], constants: &[(Constant, 
         Access::None => {}
     }
     if let Some((operation, width)) = operation_of(draft, widths, constants) {
-        return Some((Template::Integer(operation), width == Width::W64));
+        let of_launch = matches!(operation, Operation::Special | Operation::Parameter);
+        return (draft.guard.is_none() || !of_launch)
+            .then_some((Template::Integer(operation), width == Width::W64));
     }
     let arithmetic = draft.arithmetic?;
     let compares = matches!(arithmetic, Arithmetic::FloatCompare(_));

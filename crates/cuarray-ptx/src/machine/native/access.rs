@@ -4,7 +4,7 @@
 //! the access last found, its *site*. Otherwise the function of the instruction executes the access, and the site is set for the next time.
 
 use super::cache::{Cache, Emitted, Held, REPEATED, X, Y};
-use super::context::{SHARED as SHARED_BASE, SHARED_BYTES};
+use super::context::{LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES, POINTER, SHARED as SHARED_BASE, SHARED_BYTES};
 use super::emitter::{Emitter, Stub};
 use super::flow::Set;
 use super::value::{EQUAL, Kind, Steps};
@@ -24,12 +24,17 @@ pub(super) struct Missed {
     pc: u32,
     site: u32,
     span: u64,
+    /// The bytes of an element.
+    pub size: u8,
+    /// The place of the host's address in the context, if the access is the first of several that are checked together.
+    pointer: Option<i32>,
     /// The contents of the vector registers before the access, and behind it.
     before: Cache,
     after: Cache,
     kinds: Vec<Kind>,
     live: Set,
     start: u32,
+    masked: bool,
     failing: CodeLabel,
 }
 
@@ -37,25 +42,30 @@ pub(super) struct Missed {
 pub(super) fn is_inline(program: &Program, pc: u32) -> bool {
     let mode = program.code[pc as usize].c;
     let template = program.patterns[pc as usize].template;
+    matches!(template, Some(Template::Load | Template::Store)) && has_site(mode)
+}
+
+/// Whether a site, or the shared memory, can have the memory of accesses with a mode.
+pub(super) fn has_site(mode: u32) -> bool {
     let fits = match space(mode) {
         GENERIC | GLOBAL => is_wide(mode),
         SHARED => true,
         _ => false,
     };
-    matches!(template, Some(Template::Load | Template::Store)) && fits && mode & STRONG == 0
+    fits && mode & STRONG == 0
 }
 
 /// The shape of the addresses of a warp: for each group of eight lanes, its distance from the first lane.
-struct Groups {
-    distances: [i64; 4],
+pub(super) struct Groups {
+    pub distances: [i64; 4],
     /// Whether the addresses of a group are consecutive; otherwise they are equal.
-    rows: bool,
-    low: i64,
-    span: u64,
+    pub rows: bool,
+    pub low: i64,
+    pub span: u64,
 }
 
 impl Groups {
-    fn of(steps: Steps, size: i64) -> Option<Groups> {
+    pub(super) fn of(steps: Steps, size: i64) -> Option<Groups> {
         let [a, b, c, d, e] = steps;
         let rows = match [a, b, c] {
             [0, 0, 0] => false,
@@ -88,65 +98,106 @@ impl Emitter<'_> {
             return Ok(false);
         };
         let steps = match self.known.kind(&self.kinds, a) {
-            Kind::Linear(steps) if self.known.whole => steps,
+            Kind::Linear(steps) if self.known.whole || self.masked => steps,
             _ => return self.scattered(pc, offset),
         };
         let groups = Groups::of(steps, size).filter(|groups| groups.rows || !stores);
         let Some(groups) = groups else { return self.scattered(pc, offset) };
-        let Some(first) = offset.checked_add(groups.low as i32) else { return Ok(false) };
+        let hull = self.hulls.get(pc).copied();
+        // The lowest address of the access, or of those that are checked with it, and the bytes from there on.
+        let (low, reach) = hull.map_or((offset, 0), |hull| (hull.low, (hull.high - hull.low) as u64));
+        let span = groups.span + reach;
+        let (Some(first), Ok(_)) = (low.checked_add(groups.low as i32), i32::try_from(span)) else { return Ok(false) };
+        let known = hull.and_then(|hull| hull.site);
         let shared = space(mode) == SHARED;
         let parts = if wide { 8 } else { 4 };
         // Values are in registers before the check.
         let mut values = [0; 8];
-        let address = self.repeated(a, is_wide(mode))?;
+        let address = if known.is_none() { self.repeated(a, is_wide(mode))? } else { 0 };
         if stores {
             for part in 0..parts {
                 values[usize::from(part)] = self.part(b, part, wide)?;
             }
         }
         let live = self.live.clone();
-        let site = self.new_site();
-        let missed = self.missing(pc, (site, groups.span), &live);
-        if is_wide(mode) {
+        let site = known.unwrap_or_else(|| self.new_site());
+        let mut missed = self.missing(pc, (site, span), &live);
+        let pointer = hull.map(|hull| POINTER + 8 * hull.place as i32);
+        if let Some(pointer) = pointer.filter(|_| known.is_some()) {
+            self.asm.mov(rax, qword_ptr(r12 + pointer))?;
+            self.asm.test(rax, rax)?;
+            self.asm.je(missed.at)?;
+        } else {
+            missed.pointer = pointer;
+            self.check_address((address, is_wide(mode), first, span as i32), shared, &missed)?;
+            if let Some((pointer, hull)) = pointer.zip(self.hulls.get(pc)) {
+                hull.site = Some(site);
+                self.asm.mov(qword_ptr(r12 + pointer), rax)?;
+            }
+        }
+        let place = |part: u8| {
+            let (group, within) = if wide { (part / 2, i32::from(part % 2) * 32) } else { (part, 0) };
+            let distance = (groups.distances[usize::from(group)] - groups.low) as i32 + offset - low;
+            distance + if groups.rows { within } else { 0 }
+        };
+        if stores {
+            for part in 0..parts {
+                let value = Y[values[usize::from(part)]];
+                if self.masked {
+                    // In the lanes that are not left out.
+                    let lanes = if wide { LEFT_OUT_WIDE_LANES } else { LEFT_OUT_LANES } + 32 * i32::from(part);
+                    self.asm.vpcmpeqd(ymm15, ymm15, ymm15)?;
+                    self.asm.vpxor(ymm15, ymm15, ymmword_ptr(r12 + lanes))?;
+                    match wide {
+                        true => self.asm.vpmaskmovq(ymmword_ptr(rax + place(part)), ymm15, value)?,
+                        false => self.asm.vpmaskmovd(ymmword_ptr(rax + place(part)), ymm15, value)?,
+                    }
+                } else {
+                    self.asm.vmovdqu(ymmword_ptr(rax + place(part)), value)?;
+                }
+            }
+            self.asm.inc(qword_ptr(rbx + CHANGES))?;
+        } else if steps == EQUAL && !self.masked {
+            self.load_equal((d, wide), offset - low)?;
+        } else {
+            self.load_parts(d, (wide, groups.rows), place)?;
+        }
+        self.found(missed)?;
+        Ok(true)
+    }
+
+    /// Compares the addresses of an access with its memory: `first` is the distance of the lowest one from the first lane's. Leaves the host's address
+    /// of it in `rax`.
+    pub(super) fn check_address(
+        &mut self,
+        (address, far, first, span): (usize, bool, i32, i32),
+        shared: bool,
+        missed: &Missed,
+    ) -> Emitted {
+        if far {
             self.asm.vmovq(rax, X[address])?;
             self.asm.add(rax, first)?;
         } else {
             self.asm.vmovd(eax, X[address])?;
             self.asm.add(eax, first)?;
         }
-        self.asm.test(al, size as i32 - 1)?;
+        self.asm.test(al, missed.size as i32 - 1)?;
         self.asm.jne(missed.at)?;
         if shared {
             self.asm.cmp(rax, qword_ptr(r12 + SHARED_BYTES))?;
             self.asm.jae(missed.at)?;
-            self.asm.lea(rcx, qword_ptr(rax + groups.span as i32))?;
+            self.asm.lea(rcx, qword_ptr(rax + span))?;
             self.asm.cmp(rcx, qword_ptr(r12 + SHARED_BYTES))?;
             self.asm.ja(missed.at)?;
-            self.asm.add(rax, qword_ptr(r12 + SHARED_BASE))?;
+            self.asm.add(rax, qword_ptr(r12 + SHARED_BASE))
         } else {
             let site = missed.site as i32 * 24;
             self.asm.mov(rcx, rax)?;
             self.asm.sub(rcx, qword_ptr(r13 + site))?;
             self.asm.cmp(rcx, qword_ptr(r13 + (site + 8)))?;
             self.asm.ja(missed.at)?;
-            self.asm.add(rax, qword_ptr(r13 + (site + 16)))?;
+            self.asm.add(rax, qword_ptr(r13 + (site + 16)))
         }
-        let place = |part: u8| {
-            let (group, within) = if wide { (part / 2, i32::from(part % 2) * 32) } else { (part, 0) };
-            (groups.distances[usize::from(group)] - groups.low) as i32 + if groups.rows { within } else { 0 }
-        };
-        if stores {
-            for part in 0..parts {
-                self.asm.vmovdqu(ymmword_ptr(rax + place(part)), Y[values[usize::from(part)]])?;
-            }
-            self.asm.inc(qword_ptr(rbx + CHANGES))?;
-        } else if steps == EQUAL {
-            self.load_equal(d, wide)?;
-        } else {
-            self.load_parts(d, (wide, groups.rows), place)?;
-        }
-        self.found(missed)?;
-        Ok(true)
     }
 
     pub(super) fn new_site(&mut self) -> u32 {
@@ -169,12 +220,12 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn load_equal(&mut self, d: u32, wide: bool) -> Emitted {
+    fn load_equal(&mut self, (d, wide): (u32, bool), offset: i32) -> Emitted {
         let at = self.take()?;
         if wide {
-            self.asm.vpbroadcastq(Y[at], qword_ptr(rax))?;
+            self.asm.vpbroadcastq(Y[at], qword_ptr(rax + offset))?;
         } else {
-            self.asm.vpbroadcastd(Y[at], dword_ptr(rax))?;
+            self.asm.vpbroadcastd(Y[at], dword_ptr(rax + offset))?;
         }
         self.define(at, d, REPEATED, wide);
         self.set_kind(d, Kind::Linear(EQUAL));
@@ -200,13 +251,16 @@ impl Emitter<'_> {
         let [at, back] = [self.asm.create_label(), self.asm.create_label()];
         let failing = self.failing(pc, &Set::default());
         let (before, kinds, start) = (self.cache, self.kinds.clone(), self.start);
-        Missed { at, back, pc, site, span, before, after: before, kinds, live: live.clone(), start, failing }
+        let size = if self.known.program.patterns[pc as usize].wide { 8 } else { 4 };
+        Missed { at, back, pc, site, span, size, pointer: None, before, after: before, kinds, live: live.clone(), start, masked: self.masked, failing }
     }
 
     /// Executes a missed access by its function.
     pub(super) fn missed(&mut self, missed: Missed) -> Emitted {
-        let Missed { at, back, pc, site, span, before, after, kinds, live, start, failing } = missed;
+        let Missed { at, back, pc, site, span, pointer, before, after, kinds, live, start, masked, failing, size: _ } = missed;
         self.set(at)?;
+        let (whole, other) = (self.known.whole, std::mem::replace(&mut self.masked, masked));
+        self.known.whole &= !masked;
         (self.cache, self.kinds, self.start) = (before, kinds, start);
         (self.live, self.live_behind) = (live.clone(), live.clone());
         let save = self.save;
@@ -220,8 +274,20 @@ impl Emitter<'_> {
         self.emit_call(pc, super::calls::call_access as *const () as u64)?;
         self.asm.test(eax, eax)?;
         self.asm.jne(failing)?;
+        if let Some(pointer) = pointer {
+            self.asm.mov(qword_ptr(r12 + pointer), 0)?;
+        }
         let restore = self.restore;
         self.asm.call(restore)?;
+        for (at, (before, after)) in before.held.iter().zip(&after.held).enumerate() {
+            if let (Some(before), Some(after)) = (before, after)
+                && before.is_same(*after)
+                && before.noisy
+                && !after.noisy
+            {
+                self.quiet(at, after.wide)?;
+            }
+        }
         // Evictions of the usual way have written other values, which is right here too. The loaded values are in the frame.
         for (at, held) in after.held.iter().enumerate() {
             let Some(held) = held else { continue };
@@ -236,6 +302,7 @@ impl Emitter<'_> {
                 (part, _) => self.asm.vmovdqu(Y[at], Self::row_place(held.operand, part))?,
             }
         }
+        (self.known.whole, self.masked) = (whole, other);
         self.asm.jmp(back)
     }
 }

@@ -4,7 +4,7 @@
 //! registers hold parts of rows, and scalars repeated in all lanes. The last two are free for single instructions. If not all lanes take
 //! part, a part of a row replaces only the lanes that may be written when it leaves the cache.
 
-use super::context::{KEPT_LANES, KEPT_WIDE_LANES};
+use super::context::{KEPT_LANES, KEPT_WIDE_LANES, LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES};
 use super::emitter::Emitter;
 use super::flow::Set;
 use super::value::{EQUAL, Kind, Steps};
@@ -32,6 +32,8 @@ pub(super) struct Held {
     pub wide: bool,
     /// Whether the frame, or the scalars, do not have the value yet.
     pub dirty: bool,
+    /// Whether its NaNs may be others than the one of the GPU. They are replaced before anything but floating-point arithmetic reads them.
+    pub noisy: bool,
     /// When it was last used.
     pub used: u32,
 }
@@ -127,19 +129,36 @@ impl Emitter<'_> {
     }
 
     fn hold(&mut self, at: usize, operand: u32, part: u8, wide: bool, dirty: bool) {
-        self.cache.held[at] = Some(Held { operand, part, wide, dirty, used: 0 });
+        self.cache.held[at] = Some(Held { operand, part, wide, dirty, noisy: false, used: 0 });
         self.cache.use_now(at);
+    }
+
+    /// Replaces the NaNs that a vector register may hold.
+    fn calm(&mut self, at: usize) -> Emitted<usize> {
+        if let Some(held) = self.cache.held[at].filter(|held| held.noisy) {
+            self.quiet(at, held.wide)?;
+            self.cache.held[at] = Some(Held { noisy: false, ..held });
+        }
+        Ok(at)
     }
 
     /// Writes a part to the frame, or the first lane to the scalars.
     pub(super) fn write_back(&mut self, at: usize, held: Held) -> Emitted {
+        if held.noisy {
+            self.quiet(at, held.wide)?;
+        }
         if held.part == REPEATED {
             let place = self.scalar(held.operand);
             return self.asm.vmovq(qword_ptr(rbp + place), X[at]);
         }
         let place = Self::row_place(held.operand, held.part);
         if !self.known.whole {
-            let kept = if held.wide { KEPT_WIDE_LANES } else { KEPT_LANES } + 32 * i32::from(held.part);
+            let kept = match (self.masked, held.wide) {
+                (false, false) => KEPT_LANES,
+                (false, true) => KEPT_WIDE_LANES,
+                (true, false) => LEFT_OUT_LANES,
+                (true, true) => LEFT_OUT_WIDE_LANES,
+            } + 32 * i32::from(held.part);
             self.asm.vmovdqu(ymm15, ymmword_ptr(r12 + kept))?;
             self.asm.vblendvps(ymm15, Y[at], place, ymm15)?;
             return self.asm.vmovdqu(place, ymm15);
@@ -154,7 +173,7 @@ impl Emitter<'_> {
             let register = self.known.flow.register(held.operand);
             if register.is_none_or(|register| live.has(register)) {
                 self.write_back(at, held)?;
-                self.cache.held[at] = Some(Held { dirty: false, ..held });
+                self.cache.held[at] = Some(Held { dirty: false, noisy: false, ..held });
             }
         }
         Ok(())
@@ -162,6 +181,18 @@ impl Emitter<'_> {
 
     /// The value of an operand's first lane, in all lanes.
     pub(super) fn repeated(&mut self, operand: u32, wide: bool) -> Emitted<usize> {
+        let at = self.noisy_repeated(operand, wide)?;
+        self.calm(at)
+    }
+
+    /// A part of an operand's row.
+    pub(super) fn part(&mut self, operand: u32, part: u8, wide: bool) -> Emitted<usize> {
+        let at = self.noisy_part(operand, part, wide)?;
+        self.calm(at)
+    }
+
+    /// As [`Emitter::repeated`], for floating-point arithmetic.
+    pub(super) fn noisy_repeated(&mut self, operand: u32, wide: bool) -> Emitted<usize> {
         if let Some(at) = self.cache.find(operand, REPEATED) {
             return Ok(at);
         }
@@ -178,10 +209,10 @@ impl Emitter<'_> {
         Ok(at)
     }
 
-    /// A part of an operand's row.
-    pub(super) fn part(&mut self, operand: u32, part: u8, wide: bool) -> Emitted<usize> {
+    /// As [`Emitter::part`], for floating-point arithmetic.
+    pub(super) fn noisy_part(&mut self, operand: u32, part: u8, wide: bool) -> Emitted<usize> {
         match self.known.kind(&self.kinds, operand) {
-            Kind::Linear(EQUAL) => self.repeated(operand, wide),
+            Kind::Linear(EQUAL) => self.noisy_repeated(operand, wide),
             Kind::Linear(steps) => {
                 if let Some(at) = self.cache.find(operand, part) {
                     return Ok(at);
@@ -213,10 +244,14 @@ impl Emitter<'_> {
     pub(super) fn define(&mut self, at: usize, operand: u32, part: u8, wide: bool) {
         self.cache.forget(operand, |other| other == part);
         self.hold(at, operand, part, wide, true);
+        if let Some(held) = &mut self.cache.held[at] {
+            held.noisy = self.noise && self.guard.is_none();
+        }
     }
 
     /// Sets the kind of a register that has been defined, and forgets its old values.
     pub(super) fn set_kind(&mut self, operand: u32, kind: Kind) {
+        let kind = if self.masked { Kind::Row } else { kind };
         let is_row = kind == Kind::Row;
         self.cache.forget(operand, |part| (part == REPEATED) == is_row);
         if let Some(register) = self.known.flow.register(operand) {
@@ -229,7 +264,7 @@ impl Emitter<'_> {
         for part in 0..if wide { 8 } else { 4 } {
             self.cache.unlock();
             let at = self.part(operand, part, wide)?;
-            self.write_back(at, Held { operand, part, wide, dirty: false, used: 0 })?;
+            self.write_back(at, Held { operand, part, wide, dirty: false, noisy: false, used: 0 })?;
         }
         self.cache.unlock();
         Ok(())

@@ -1,9 +1,9 @@
 //! The functions that generated code calls. They do not unwind.
 
-use super::context::Site;
+use super::context::{Context, Site};
 use crate::machine::access_mode::{GENERIC, GLOBAL, space};
-use crate::machine::program::{Instruction, UNGUARDED};
-use crate::machine::template::Template;
+use crate::machine::branching;
+use crate::machine::program::{Exec, Instruction, UNGUARDED};
 use crate::machine::{Flow, Machine};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -33,6 +33,8 @@ pub(super) unsafe extern "C" fn call(machine: *mut Machine<'static>, instruction
 const ON: u32 = 0;
 const STOPS: u32 = 1;
 const LEAVES: u32 = 2;
+/// A result of [`arrive`]: another warp goes on, at the block that the context has.
+pub(super) const PASSED: u32 = 3;
 
 /// Executes an instruction that is not in a run, as the interpreter does. It is counted already.
 ///
@@ -69,6 +71,28 @@ pub(super) unsafe extern "C" fn step(machine: *mut Machine<'static>, instruction
         false if machine.place() == before && !machine.polls.live => ON,
         false => LEAVES,
     }
+}
+
+/// Whether an instruction is a barrier that threads of the block wait for, without a result.
+pub(super) fn is_plain_barrier(instruction: &Instruction) -> bool {
+    std::ptr::fn_addr_eq(instruction.exec, branching::barrier as Exec) && instruction.imm & !branching::ALIGNED == 0
+}
+
+/// As [`step`], for a plain barrier: if the warp waits there, another one that waits at the same barrier may go on in its place. `exit` is the
+/// way out of a warp that waits.
+///
+/// # Safety
+/// As for [`call`], with the context of the running code.
+pub(super) unsafe extern "C" fn arrive(
+    machine: *mut Machine<'static>,
+    instruction: *const Instruction,
+    context: *mut Context,
+    exit: u32,
+) -> u32 {
+    // SAFETY: this function's contract.
+    let result = unsafe { step(machine, instruction) };
+    // SAFETY: as above. `step` has ended its use of the machine.
+    if result == STOPS && unsafe { (*machine).pass_to_next(&mut *context, exit) } { PASSED } else { result }
 }
 
 /// Executes a load or store for generated code, and remembers its memory for the next time.
@@ -108,7 +132,7 @@ impl Machine<'_> {
             return None;
         }
         let region = self.launch.regions.get(self.found[pc] as usize)?;
-        let stores = self.program.patterns[pc].template == Some(Template::Store);
+        let stores = self.program.operands_of.written(pc).is_empty();
         let room = (region.end - region.start).checked_sub(span)?;
         let shift = region.host.wrapping_sub(region.start);
         (region.writable || !stores).then_some(Site { start: region.start, room, shift })

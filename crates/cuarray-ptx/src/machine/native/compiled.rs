@@ -14,6 +14,7 @@ use crate::machine::memory::load;
 use crate::machine::program::{Instruction, Program, UNGUARDED};
 use crate::machine::template::Template;
 use rustc_hash::FxHashMap;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -24,8 +25,8 @@ const WORTH: u64 = 256;
 /// The most instructions of a function for which code is generated. The time of the analysis grows faster than the function.
 const LONGEST: u32 = 1 << 14;
 
-/// The numbers of instructions whose gain an instruction costs that leaves generated code, and a recorded access.
-const FOREIGN: usize = 20;
+/// The numbers of instructions whose gain an instruction costs that is a step, and a recorded access.
+const STEP: usize = 2;
 const RECORDED: usize = 5;
 
 /// A variant of the code of a function.
@@ -81,6 +82,14 @@ pub(super) struct Compiled {
     pub specials: Vec<i64>,
 }
 
+impl Compiled {
+    /// The block that expects just the linear registers of an exit, if that is one of this code.
+    pub(super) fn resumes(&self, exit: NonNull<Exit>) -> Option<u32> {
+        let distance = (exit.as_ptr() as usize).wrapping_sub(self.exits.as_ptr() as usize);
+        self.exits.get(distance / size_of::<Exit>())?.resumes
+    }
+}
+
 impl Generated {
     /// The instructions of a program without linear values and steps of several instructions. Generated code calls them, and the
     /// interpreter executes them in its place. Without records, generated code accesses memory itself, so the other accesses observe
@@ -101,9 +110,9 @@ impl Generated {
         (WORTH * length).saturating_sub(self.heat(program)[kernel as usize].load(Ordering::Relaxed))
     }
 
-    /// Whether generated code for a kernel is expected to be faster than the interpreter. Code leaves before an instruction that only the
-    /// interpreter executes, and is entered again, which takes as long as [`FOREIGN`] other instructions save. If accesses are `recorded`,
-    /// their functions execute them, which is slower without linear values, and steps of several instructions are not taken at once.
+    /// Whether generated code for a kernel is expected to be faster than the interpreter. The values come to their rows before an instruction
+    /// that is not in a run, which takes as long as [`STEP`] other instructions save. If accesses are `recorded`, their functions execute
+    /// them, which is slower without linear values, and steps of several instructions are not taken at once.
     pub(in crate::machine) fn pays(program: &Program, kernel: u32, recorded: bool) -> bool {
         let function = &program.functions[kernel as usize];
         let (start, end) = (function.start as usize, function.end as usize);
@@ -111,7 +120,7 @@ impl Generated {
         let costs = code.iter().zip(patterns).map(|(instruction, pattern)| {
             let jumps = matches!(pattern.template, Some(Template::Branch | Template::BranchIf));
             match instruction.guard <= UNGUARDED && pattern.falls && !jumps {
-                true => FOREIGN,
+                true => STEP,
                 false if pattern.accesses && recorded => RECORDED,
                 false => 0,
             }
@@ -163,7 +172,7 @@ impl Generated {
         let known = Known { program, flow: &flow, numbers, shape, whole, recorded };
         // An error means that an instruction cannot be encoded, as for an offset beyond 32 bits.
         let assembled = assemble(known, self.plain(program, recorded), expects).ok()?;
-        let Assembled { code, exits, expected, offsets, sites, specials } = assembled;
+        let Assembled { code, mut exits, expected, offsets, sites } = assembled;
         let memory = Executable::new(&code)?;
         let entries = flow.blocks.iter().zip(offsets).zip(expected).map(|((block, offset), kinds)| {
             let linear = kinds.iter().enumerate().filter_map(|(register, kind)| match kind {
@@ -176,11 +185,18 @@ impl Generated {
         for (entry, reads) in entries.iter_mut().zip(flow.reaching(|block| reads_special(program, block))) {
             entry.specials = reads;
         }
+        for exit in &mut exits {
+            let is_same = |entry: &Entry| {
+                let same = |(one, other): (&LinearRegister, &LinearRegister)| one.is_same(other);
+                exit.linear.len() == entry.linear.len() && exit.linear.iter().zip(&entry.linear).all(same)
+            };
+            exit.resumes = exit.resumes.filter(|next| entries.get(*next as usize).is_some_and(is_same));
+        }
         let mut starting = vec![u32::MAX; (function.end - function.start) as usize];
         for (pc, index) in &flow.starting {
             starting[(pc - function.start) as usize] = *index as u32;
         }
-        let (start, registers) = (function.start, flow.registers.len());
+        let (start, registers, specials) = (function.start, flow.registers.len(), flow.specials);
         Some(Compiled { memory, start, starting, entries, exits, registers, sites, specials })
     }
 }

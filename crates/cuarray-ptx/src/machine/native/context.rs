@@ -1,5 +1,7 @@
 //! The values that generated code reads, besides the machine and the frame.
 
+use super::compiled::Compiled;
+use super::hulls::POINTERS;
 use std::mem::offset_of;
 
 /// The memory that an access last found: device addresses from `start` on, at `shift` from the host's.
@@ -17,9 +19,6 @@ impl Site {
     pub(super) const NONE: Site = Site { start: 1, room: 0, shift: 0 };
 }
 
-/// The most special registers that the code of a function reads.
-pub(super) const SPECIALS: usize = 16;
-
 /// The values that generated code reads. Its address is in `r12`.
 #[repr(C, align(32))]
 pub(super) struct Context {
@@ -31,7 +30,8 @@ pub(super) struct Context {
     pub left_out_wide: [u64; 32],
     /// The vector registers during a call.
     pub saved: [[u64; 4]; 14],
-    pub specials: [u64; SPECIALS],
+    /// The host's addresses of groups of accesses, or zero; see `hulls`.
+    pub pointers: [u64; POINTERS],
     pub frame: u64,
     pub constants: u64,
     pub sites: u64,
@@ -43,6 +43,14 @@ pub(super) struct Context {
     pub limit: u32,
     /// Whether that value is known.
     pub stable: u32,
+    /// The lanes that do not execute the block, while the others do; see `divergence`.
+    pub masked: u32,
+    /// The frame of the fragment.
+    pub number: u32,
+    /// The running code.
+    pub compiled: *const Compiled,
+    /// The block at which a warp goes on to which the turn has passed.
+    pub resume: u64,
     /// The lanes of the masks: those that take part, and those that may be written.
     pub lanes: (u32, u32),
 }
@@ -54,7 +62,7 @@ impl Context {
         left_out: [0; 32],
         left_out_wide: [0; 32],
         saved: [[0; 4]; 14],
-        specials: [0; SPECIALS],
+        pointers: [0; POINTERS],
         frame: 0,
         constants: 0,
         sites: 0,
@@ -64,6 +72,10 @@ impl Context {
         shared_bytes: 0,
         limit: 0,
         stable: 0,
+        masked: 0,
+        number: 0,
+        compiled: std::ptr::null(),
+        resume: 0,
         lanes: (u32::MAX, u32::MAX),
     };
 }
@@ -79,7 +91,7 @@ offsets! {
     LEFT_OUT_LANES = left_out;
     LEFT_OUT_WIDE_LANES = left_out_wide;
     SAVED = saved;
-    SPECIAL = specials;
+    POINTER = pointers;
     FRAME = frame;
     CONSTANTS = constants;
     SITES = sites;
@@ -89,4 +101,7 @@ offsets! {
     SHARED_BYTES = shared_bytes;
     LIMIT = limit;
     STABLE = stable;
+    RESUME = resume;
+    MASKED = masked;
+    LANES = lanes;
 }

@@ -6,8 +6,9 @@
 //! Registers: `rbx` is the machine, `rbp` the scalars, `r12` the context, `r13` the sites, `r14` the constants, `r15` the frame.
 
 use super::cache::{Cache, Emitted, HOLDING, Y};
-use super::context::{CONSTANTS, FRAME, LIMIT, SAVED, SCALARS, SITES, STABLE};
-use super::flow::{Register, Set};
+use super::context::{CONSTANTS, FRAME, LIMIT, RESUME, SAVED, SCALARS, SITES, STABLE};
+use super::flow::{Register, Set, guard};
+use super::hulls::Hulls;
 use super::leaving::Exit;
 use super::value::{Computed, Kind, Known};
 use crate::grammar::types::Width;
@@ -21,7 +22,7 @@ use std::mem::offset_of;
 pub(super) const ACTIVE: i32 = offset_of!(Machine<'static>, active) as i32;
 const PC: i32 = offset_of!(Machine<'static>, pc) as i32;
 const MACHINE_LIMIT: i32 = offset_of!(Machine<'static>, limit) as i32;
-const EXECUTED: i32 = offset_of!(Machine<'static>, executed) as i32;
+pub(super) const EXECUTED: i32 = offset_of!(Machine<'static>, executed) as i32;
 const TURN_END: i32 = offset_of!(Machine<'static>, turn_end) as i32;
 
 /// Code that is rarely executed, behind the rest.
@@ -30,6 +31,8 @@ pub(super) enum Stub {
     Leave { at: CodeLabel, exit: u32, cache: Box<Cache>, live: Set },
     /// Leaves by the exit of a step, or by the one behind it, as the step has told.
     Stepped { at: CodeLabel, exit: u32 },
+    /// Executes a block in the lanes for which a jump does not skip it.
+    Masked(Box<super::divergence::Masked>),
     /// Executes an access by its function.
     Access(Box<super::access::Missed>),
 }
@@ -43,14 +46,20 @@ pub(super) struct Emitter<'p> {
     pub expected: Vec<Vec<Kind>>,
     pub kinds: Vec<Kind>,
     pub cache: Cache,
+    /// Whether results may have other NaNs than the one of the GPU; see [`Held::noisy`](super::cache::Held::noisy).
+    pub noise: bool,
+    /// The place of the guard of the emitted instruction, and whether it is negated.
+    pub guard: Option<(u32, bool)>,
+    /// Whether some lanes of the warp do not execute the emitted block, although `known` is about code for all; see `divergence`.
+    pub masked: bool,
+    /// The accesses of the block that are checked together; see `access`.
+    pub hulls: Hulls,
     /// The registers that are live before the emitted instruction, and behind it.
     pub live: Set,
     pub live_behind: Set,
     pub exits: Vec<Exit>,
     pub stubs: Vec<Stub>,
     pub sites: u32,
-    /// The special registers that the context has.
-    pub specials: Vec<i64>,
     /// The start of the emitted block.
     pub start: u32,
     pub blocks: Vec<CodeLabel>,
@@ -68,7 +77,6 @@ pub(super) struct Assembled {
     /// The offsets of the blocks in the code.
     pub offsets: Vec<usize>,
     pub sites: u32,
-    pub specials: Vec<i64>,
 }
 
 /// Generates the code of a function. `expects` states whether the kinds of registers at the starts of blocks are expected; otherwise all
@@ -88,12 +96,15 @@ pub(super) fn assemble(known: Known<'_>, plain: &[Instruction], expects: bool) -
         expected,
         kinds: Vec::new(),
         cache: Cache::default(),
+        noise: false,
+        masked: false,
+        guard: None,
+        hulls: Hulls::default(),
         live: Set::default(),
         live_behind: Set::default(),
         exits: Vec::new(),
         stubs: Vec::new(),
         sites: 0,
-        specials: Vec::new(),
         start: 0,
         blocks,
         leave,
@@ -152,7 +163,8 @@ impl Emitter<'_> {
             self.asm.vmovdqu(*register, ymmword_ptr(r12 + SAVED + 32 * at as i32))?;
         }
         self.asm.ret()?;
-        for stub in std::mem::take(&mut self.stubs) {
+        // A stub may need further ones.
+        while let Some(stub) = self.stubs.pop() {
             match stub {
                 Stub::Leave { at, exit, cache, live } => {
                     self.set(at)?;
@@ -166,6 +178,7 @@ impl Emitter<'_> {
                     self.asm.add(eax, exit as i32 - 1)?;
                     self.asm.jmp(leave)?;
                 }
+                Stub::Masked(masked) => self.masked(*masked)?,
                 Stub::Access(missed) => self.missed(*missed)?,
             }
         }
@@ -178,8 +191,8 @@ impl Emitter<'_> {
         let encoded = self.asm.assemble_options(0, options)?;
         let offsets =
             self.blocks.iter().map(|label| Ok(encoded.label_ip(label)? as usize)).collect::<Emitted<Vec<usize>>>()?;
-        let Emitter { exits, expected, sites, specials, .. } = self;
-        Ok(Assembled { code: encoded.inner.code_buffer, exits, expected, offsets, sites, specials })
+        let Emitter { exits, expected, sites, .. } = self;
+        Ok(Assembled { code: encoded.inner.code_buffer, exits, expected, offsets, sites })
     }
 
     /// The place of 32 bytes behind the code.
@@ -203,6 +216,7 @@ impl Emitter<'_> {
         self.start = block.start;
         self.kinds.clone_from(&self.expected[index]);
         self.cache.clear();
+        self.hulls = Hulls::of(self.known.program, block);
         let live = flow.live(self.known.program, block);
         if block.steps {
             self.live.clone_from(&live[0]);
@@ -249,8 +263,9 @@ impl Emitter<'_> {
             self.asm.test(eax, eax)?;
             self.asm.je(falls)?;
             self.asm.cmp(eax, dword_ptr(rbx + ACTIVE))?;
-            // Threads that diverge are the business of the interpreter.
-            self.asm.jne(before)?;
+            // Threads that diverge are the business of the interpreter, unless the jump skips one block.
+            let diverging = self.diverging(pc, target, other).unwrap_or(before);
+            self.asm.jne(diverging)?;
             self.go(pc, target, before)?;
             self.set(falls)?;
         }
@@ -277,7 +292,7 @@ impl Emitter<'_> {
     }
 
     /// Jumps to a block.
-    fn enter(&mut self, index: usize) -> Emitted {
+    pub(super) fn enter(&mut self, index: usize) -> Emitted {
         let block = &self.known.flow.blocks[index];
         let expected = &self.expected[index];
         let mut members = block.live_in.members();
@@ -294,7 +309,7 @@ impl Emitter<'_> {
     }
 
     /// Puts the values where a block expects them.
-    fn prepare(&mut self, index: usize) -> Emitted {
+    pub(super) fn prepare(&mut self, index: usize) -> Emitted {
         let flow = self.known.flow;
         let live = &flow.blocks[index].live_in;
         for register in live.members() {
@@ -307,22 +322,41 @@ impl Emitter<'_> {
         self.flush(live)
     }
 
-    fn instruction(&mut self, pc: u32) -> Emitted {
+    pub(super) fn instruction(&mut self, pc: u32) -> Emitted {
         let pattern = self.known.program.patterns[pc as usize];
         match pattern.template {
             Some(Template::Load | Template::Store) if self.access(pc)? => return Ok(()),
+            None if self.narrow_access(pc)? => return Ok(()),
             Some(Template::Integer(_) | Template::Further(_)) => {
-                let computed = self.known.computed(&self.kinds, pc);
+                self.guard = guard(self.known.program, pc);
+                let computed = match self.masked {
+                    true => Computed::Rows,
+                    false => self.known.computed(&self.kinds, pc),
+                };
+                self.count_guarded()?;
                 if let Computed::Once(_, check) = computed {
                     self.check(pc, check)?;
                 }
                 if self.compute(pc, computed)? {
+                    self.guard = None;
                     return Ok(());
                 }
             }
             _ => {}
         }
         self.call(pc)
+    }
+
+    /// Leaves the lanes whose guard does not hold out of the count.
+    fn count_guarded(&mut self) -> Emitted {
+        let Some((place, negated)) = self.guard else { return Ok(()) };
+        self.asm.mov(eax, Self::predicate(place))?;
+        if !negated {
+            self.asm.not(eax)?;
+        }
+        self.asm.and(eax, dword_ptr(rbx + ACTIVE))?;
+        self.asm.popcnt(eax, eax)?;
+        self.asm.sub(qword_ptr(rbx + super::divergence::COUNTED_LANES), rax)
     }
 
     /// Executes an instruction by its function.
@@ -359,14 +393,34 @@ impl Emitter<'_> {
         self.write_read_rows(pc)?;
         self.cache.clear();
         self.asm.add(qword_ptr(rbx + EXECUTED), 1)?;
+        let instruction = &program.code[pc as usize];
+        let passes = self.known.whole && !self.known.recorded && super::calls::is_plain_barrier(instruction);
+        let mut live = self.live.clone();
+        live.join(&self.live_behind);
+        let numbers = written.iter().filter_map(|register| flow.register(register.place()));
+        let live = live.without(numbers);
+        if passes {
+            let (leaving, exit) = self.stepped(&live, index + 1);
+            self.asm.mov(rdx, r12)?;
+            self.asm.mov(ecx, exit)?;
+            self.emit_call(pc, super::calls::arrive as *const () as u64)?;
+            let on = self.asm.create_label();
+            self.asm.test(eax, eax)?;
+            self.asm.je(on)?;
+            self.asm.cmp(eax, super::calls::PASSED as i32)?;
+            self.asm.jne(leaving)?;
+            self.asm.mov(r15, qword_ptr(r12 + FRAME))?;
+            self.asm.mov(rbp, qword_ptr(r12 + SCALARS))?;
+            self.asm.jmp(qword_ptr(r12 + RESUME))?;
+            self.set(on)?;
+            self.prepare(index + 1)?;
+            return self.enter(index + 1);
+        }
         self.emit_call(pc, super::calls::step as *const () as u64)?;
         for register in written {
             self.set_kind(register.place(), Kind::Row);
         }
-        let mut live = self.live.clone();
-        live.join(&self.live_behind);
-        let numbers = written.iter().filter_map(|register| flow.register(register.place()));
-        let leaving = self.stepped(&live.without(numbers));
+        let (leaving, _) = self.stepped(&live, index + 1);
         self.asm.test(eax, eax)?;
         self.asm.jne(leaving)?;
         self.prepare(index + 1)?;

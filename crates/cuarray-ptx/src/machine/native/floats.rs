@@ -19,7 +19,7 @@ impl Emitter<'_> {
         computed: Computed,
     ) -> Emitted<bool> {
         let Instruction { d, a, b, c, .. } = *instruction;
-        let in_place = c == d && computed == Computed::Rows && self.known.kind(&self.kinds, c) == Kind::Row;
+        let in_place = c == d && self.guard.is_none() && computed == Computed::Rows && self.known.kind(&self.kinds, c) == Kind::Row;
         let one = if wide { 1_f64.to_bits() } else { 1_f32.to_bits().into() };
         let one = self.pooled(all(one, wide));
         let parts_of = |emitter: &mut Self, part: u8| -> Emitted<usize> {
@@ -28,13 +28,13 @@ impl Emitter<'_> {
                 Arithmetic::FloatNarrow => emitter.narrow(a, part),
                 Arithmetic::FloatFused => emitter.fused([a, b, c], part, wide, in_place),
                 Arithmetic::FloatMinimum | Arithmetic::FloatMaximum => {
-                    let (x, y) = (emitter.source(a, part, wide)?, emitter.source(b, part, wide)?);
+                    let (x, y) = (emitter.noisy(a, part, wide)?, emitter.noisy(b, part, wide)?);
                     emitter.float_extreme(x, y, arithmetic == Arithmetic::FloatMaximum)
                 }
                 _ => {
-                    let x = emitter.source(a, part, wide)?;
+                    let x = emitter.noisy(a, part, wide)?;
                     let two = !matches!(arithmetic, Arithmetic::FloatRoot | Arithmetic::FloatReciprocal);
-                    let y = if two { emitter.source(b, part, wide)? } else { x };
+                    let y = if two { emitter.noisy(b, part, wide)? } else { x };
                     let at = emitter.take()?;
                     let (asm, d, x, y) = (&mut emitter.asm, Y[at], Y[x], Y[y]);
                     match (arithmetic, wide) {
@@ -61,15 +61,19 @@ impl Emitter<'_> {
                 }
             }
         };
-        self.each((d, wide), computed, |emitter, part| {
-            let at = parts_of(emitter, part)?;
-            emitter.quiet(at, wide)?;
-            Ok(at)
-        })
+        self.noise = true;
+        let emitted = self.each((d, wide), computed, parts_of);
+        self.noise = false;
+        emitted
+    }
+
+    /// A part of an operand of arithmetic, or its first lane.
+    fn noisy(&mut self, operand: u32, part: u8, wide: bool) -> Emitted<usize> {
+        if part == REPEATED { self.noisy_repeated(operand, wide) } else { self.noisy_part(operand, part, wide) }
     }
 
     /// Replaces each NaN by the one of the GPU.
-    fn quiet(&mut self, at: usize, wide: bool) -> Emitted {
+    pub(super) fn quiet(&mut self, at: usize, wide: bool) -> Emitted {
         let nan = if wide { F64.nan } else { F32.nan };
         let nan = self.pooled(all(nan, wide));
         if wide {
@@ -83,7 +87,7 @@ impl Emitter<'_> {
 
     /// `a * b + c`, rounded once. `in_place` states that the sum takes the place of `c`.
     fn fused(&mut self, [a, b, c]: [u32; 3], part: u8, wide: bool, in_place: bool) -> Emitted<usize> {
-        let (x, y, z) = (self.source(a, part, wide)?, self.source(b, part, wide)?, self.source(c, part, wide)?);
+        let (x, y, z) = (self.noisy(a, part, wide)?, self.noisy(b, part, wide)?, self.noisy(c, part, wide)?);
         let at = if in_place { z } else { self.take()? };
         if at != z {
             self.asm.vmovaps(Y[at], Y[z])?;

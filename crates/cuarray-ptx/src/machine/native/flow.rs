@@ -1,6 +1,7 @@
 //! The basic blocks of a function, and the registers that are live at their ends.
 
 use crate::grammar::types::Width;
+use crate::machine::linear::Operation;
 use crate::machine::program::{Function, Program, UNGUARDED};
 use crate::machine::template::Template;
 use rustc_hash::FxHashMap;
@@ -79,13 +80,16 @@ pub(super) struct Flow {
     pub registers: Vec<Register>,
     pub numbers: FxHashMap<u32, usize>,
     pub blocks: Vec<Block>,
+    /// The special registers that the code reads.
+    pub specials: Vec<i64>,
     /// The block that begins at an instruction, for each instruction of the function.
     pub starting: FxHashMap<u32, usize>,
 }
 
-/// Whether an instruction is in a run: unconditional, and it only stops for faults.
+/// Whether an instruction only stops for faults: it is in a run, or a guarded operation on registers.
 fn runs(program: &Program, pc: u32) -> bool {
-    program.code[pc as usize].guard > UNGUARDED
+    let computes = matches!(program.patterns[pc as usize].template, Some(Template::Integer(_) | Template::Further(_)));
+    program.code[pc as usize].guard > UNGUARDED || computes
 }
 
 fn is_jump(program: &Program, pc: u32) -> bool {
@@ -100,6 +104,7 @@ impl Flow {
             registers: Vec::new(),
             numbers: FxHashMap::default(),
             blocks: Vec::new(),
+            specials: Vec::new(),
             starting: FxHashMap::default(),
         };
         for pc in code.clone() {
@@ -107,6 +112,12 @@ impl Flow {
                 program.operands_of.read(pc as usize).iter().chain(program.operands_of.written(pc as usize));
             for register in registers {
                 flow.number(register.place(), register.width());
+            }
+            let number = program.code[pc as usize].imm;
+            if program.patterns[pc as usize].template == Some(Template::Integer(Operation::Special))
+                && !flow.specials.contains(&number)
+            {
+                flow.specials.push(number);
             }
             if let Some((guard, _)) = guard(program, pc) {
                 flow.number(guard, Width::Predicate);
@@ -226,7 +237,7 @@ impl Flow {
 }
 
 /// The place of the guard of an instruction, and whether it is negated.
-fn guard(program: &Program, pc: u32) -> Option<(u32, bool)> {
+pub(super) fn guard(program: &Program, pc: u32) -> Option<(u32, bool)> {
     let guard = program.code[pc as usize].guard;
     (guard < UNGUARDED).then_some((guard >> 1, guard & 1 == 1))
 }

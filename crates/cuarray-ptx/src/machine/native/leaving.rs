@@ -18,6 +18,8 @@ pub(super) struct Exit {
     pub stops: bool,
     /// The registers whose rows have to be written.
     pub linear: Vec<LinearRegister>,
+    /// The block that expects just these linear registers, behind a step.
+    pub resumes: Option<u32>,
 }
 
 impl Emitter<'_> {
@@ -29,7 +31,7 @@ impl Emitter<'_> {
             Kind::Row => None,
         });
         let linear = linear.collect();
-        self.exits.push(Exit { pc: Some(pc), count, stops, linear });
+        self.exits.push(Exit { pc: Some(pc), count, stops, linear, resumes: None });
         self.exits.len() as u32 - 1
     }
 
@@ -63,16 +65,16 @@ impl Emitter<'_> {
 
     /// Leaves behind a step that has changed more than registers and memory, or that stops the fragment. All values are in the frame, or
     /// linear. `live` are the registers that are read from the instruction on, or behind it.
-    pub(super) fn stepped(&mut self, live: &Set) -> CodeLabel {
+    pub(super) fn stepped(&mut self, live: &Set, next: usize) -> (CodeLabel, u32) {
         let kinds = self.kinds.clone();
         let exit = self.exit(0, 0, true, live, &kinds);
         self.exit(0, 0, false, live, &kinds);
         for exit in &mut self.exits[exit as usize..] {
-            exit.pc = None;
+            (exit.pc, exit.resumes) = (None, Some(next as u32));
         }
         let at = self.asm.create_label();
         self.stubs.push(Stub::Stepped { at, exit });
-        at
+        (at, exit)
     }
 
     /// Leaves to the interpreter if the lanes of a value of 32 bits leave the range of its type.

@@ -5,7 +5,7 @@
 //! diverge or meet, at instructions that are not in runs, at the end of a turn, and after a fault.
 //!
 //! `flow` finds the blocks of a function, and `value` the registers with linear values. `emitter` emits the blocks, with `cache`, `rows`,
-//! `floats`, `predicates`, `access`, `scattered` and `leaving`. The code calls the functions of `calls`. `compiled` keeps the code, in `executable` memory. `run` enters it, with
+//! `floats`, `predicates`, `access`, `narrow`, `hulls`, `scattered`, `divergence` and `leaving`. The code calls the functions of `calls`. `compiled` keeps the code, in `executable` memory. `run` enters it, with
 //! `linear_rows`.
 
 mod access;
@@ -13,12 +13,15 @@ mod cache;
 mod calls;
 mod compiled;
 mod context;
+mod divergence;
 mod emitter;
 mod executable;
 mod floats;
 mod flow;
+mod hulls;
 mod leaving;
 mod linear_rows;
+mod narrow;
 mod predicates;
 mod rows;
 mod run;

@@ -18,8 +18,15 @@ impl Emitter<'_> {
     /// Sets a predicate to the bits in `edx`, in the lanes that take part.
     pub(super) fn set_predicate(&mut self, d: u32) -> Emitted {
         let place = Self::predicate(d);
-        if !self.known.whole {
+        if !self.known.whole || self.guard.is_some() {
             self.asm.mov(eax, dword_ptr(rbx + ACTIVE))?;
+            if let Some((guard, negated)) = self.guard {
+                self.asm.mov(ecx, Self::predicate(guard))?;
+                if negated {
+                    self.asm.not(ecx)?;
+                }
+                self.asm.and(eax, ecx)?;
+            }
             self.asm.and(edx, eax)?;
             self.asm.andn(ecx, eax, place)?;
             self.asm.or(edx, ecx)?;
@@ -63,7 +70,7 @@ impl Emitter<'_> {
             self.asm.not(edx)?;
         }
         self.set_predicate(d)?;
-        self.set_kind(d, if once { Kind::Linear(EQUAL) } else { Kind::Row });
+        self.set_kind(d, if once && self.guard.is_none() { Kind::Linear(EQUAL) } else { Kind::Row });
         Ok(true)
     }
 
@@ -124,19 +131,21 @@ impl Emitter<'_> {
             self.set_kind(d, Kind::Linear(steps));
             return Ok(true);
         }
-        for part in 0..if wide { 8 } else { 4 } {
-            self.cache.unlock();
-            let (x, y) = (self.part(a, part, wide)?, self.part(b, part, wide)?);
-            let at = self.take()?;
-            let lane = |word: usize| if wide { 4 * usize::from(part) + word / 2 } else { 8 * usize::from(part) + word };
-            let bits = self.pooled(std::array::from_fn(|word| 1 << lane(word)));
-            self.asm.vpbroadcastd(ymm15, Self::predicate(c))?;
-            self.asm.vpand(ymm15, ymm15, ymmword_ptr(bits))?;
-            self.asm.vpcmpeqd(ymm15, ymm15, ymmword_ptr(bits))?;
-            self.asm.vblendvps(Y[at], Y[y], Y[x], ymm15)?;
-            self.define(at, d, part, wide);
-        }
-        self.set_kind(d, Kind::Row);
-        Ok(true)
+        self.each((d, wide), computed, |emitter, part| {
+            let (x, y) = (emitter.part(a, part, wide)?, emitter.part(b, part, wide)?);
+            let at = emitter.take()?;
+            emitter.holding(c, part, wide)?;
+            emitter.asm.vblendvps(Y[at], Y[y], Y[x], ymm15)?;
+            Ok(at)
+        })
+    }
+
+    /// The lanes of a part for which a predicate holds, in the last vector register.
+    pub(super) fn holding(&mut self, predicate: u32, part: u8, wide: bool) -> Emitted {
+        let lane = |word: usize| if wide { 4 * usize::from(part) + word / 2 } else { 8 * usize::from(part) + word };
+        let bits = self.pooled(std::array::from_fn(|word| 1 << lane(word)));
+        self.asm.vpbroadcastd(ymm15, Self::predicate(predicate))?;
+        self.asm.vpand(ymm15, ymm15, ymmword_ptr(bits))?;
+        self.asm.vpcmpeqd(ymm15, ymm15, ymmword_ptr(bits))
     }
 }

@@ -3,7 +3,7 @@
 //! The first lane's value of a linear register is computed like a part of a row. It is repeated in all lanes of a vector register. The results are those of `lanes` and `resolve`, bit by bit.
 
 use super::cache::{Emitted, REPEATED, X, Y};
-use super::context::{PARAMETERS, SPECIAL, SPECIALS};
+use super::context::PARAMETERS;
 use super::emitter::Emitter;
 use super::value::{Computed, EQUAL, Kind};
 use crate::machine::linear::Operation;
@@ -51,13 +51,37 @@ impl Emitter<'_> {
             Computed::Rows => {
                 for part in 0..if wide { 8 } else { 4 } {
                     self.cache.unlock();
-                    let at = f(self, part)?;
+                    let mut at = f(self, part)?;
+                    if let Some(guard) = self.guard {
+                        if self.noise {
+                            // The old values keep their NaNs.
+                            self.quiet(at, wide)?;
+                        }
+                        at = self.keep_unguarded(guard, at, (d, part, wide))?;
+                    }
                     self.define(at, d, part, wide);
                 }
                 self.set_kind(d, Kind::Row);
             }
         }
         Ok(true)
+    }
+
+    /// Takes the old values of a part of a register in the lanes whose guard does not hold.
+    fn keep_unguarded(
+        &mut self,
+        (place, negated): (u32, bool),
+        new: usize,
+        (d, part, wide): (u32, u8, bool),
+    ) -> Emitted<usize> {
+        let (old, at) = (self.part(d, part, wide)?, self.take()?);
+        self.holding(place, part, wide)?;
+        if negated {
+            self.asm.vblendvps(Y[at], Y[new], Y[old], ymm15)?;
+        } else {
+            self.asm.vblendvps(Y[at], Y[old], Y[new], ymm15)?;
+        }
+        Ok(at)
     }
 
     /// A part of an operand, or its first lane.
@@ -200,15 +224,9 @@ impl Emitter<'_> {
                 emitter.broadcast(rax + offset, wide)
             });
         }
-        let known = self.specials.iter().position(|number| *number == imm);
-        if known.is_none() && self.specials.len() == SPECIALS {
-            return Ok(false);
-        }
-        let index = known.unwrap_or_else(|| {
-            self.specials.push(imm);
-            self.specials.len() - 1
-        });
-        self.each((d, wide), computed, |emitter, _| emitter.broadcast(r12 + (SPECIAL + 8 * index as i32), wide))
+        let Some(index) = self.known.flow.specials.iter().position(|number| *number == imm) else { return Ok(false) };
+        let place = 8 * (self.known.flow.registers.len() + index) as i32;
+        self.each((d, wide), computed, |emitter, _| emitter.broadcast(rbp + place, wide))
     }
 
     fn broadcast(&mut self, place: AsmMemoryOperand, wide: bool) -> Emitted<usize> {

@@ -1,7 +1,7 @@
 //! Entering generated code, and what follows when it leaves.
 
 use super::compiled::{Compiled, Entry, Generated, Variant};
-use super::context::{Context, SPECIALS, Site};
+use super::context::{Context, Site};
 use super::leaving::Exit;
 use super::linear_rows::write_lanes;
 use super::value::ThreadShape;
@@ -9,7 +9,7 @@ use crate::grammar::types::Width;
 use crate::machine::launch::{Code, Launch};
 use crate::machine::program::UNGUARDED;
 use crate::machine::special::{REGISTERS, Read};
-use crate::machine::warp::{Frame, Waiting, Warp};
+use crate::machine::warp::{Fragment, Frame, Waiting, Warp};
 use crate::machine::{Flow, Machine, processor, undefined};
 use std::panic::resume_unwind;
 use std::ptr::NonNull;
@@ -127,12 +127,17 @@ impl Machine<'_> {
             if entry.foreign || self.limit < entry.end {
                 return None;
             }
-            if self.warp.scalars.len() < compiled.registers {
-                self.warp.scalars.resize(compiled.registers, 0);
+            let scalars = compiled.registers + compiled.specials.len();
+            if self.warp.scalars.len() < scalars {
+                self.warp.scalars.resize(scalars, 0);
+            }
+            if entry.specials && self.warp.known != Some(function) {
+                self.read_specials(compiled);
+                self.warp.known = Some(function);
             }
             // SAFETY: the frame is one of the function.
-            if unsafe { self.take_scalars(entry) } {
-                self.describe(compiled, entry, context);
+            if unsafe { self.take_scalars(compiled, entry, index) } {
+                self.describe(compiled, context);
                 context.sites = loaded.sites.as_mut_ptr() as u64;
                 context.scalars = self.warp.scalars.as_mut_ptr() as u64;
                 // SAFETY: the context describes the machine, and the values are as the block expects them.
@@ -149,9 +154,14 @@ impl Machine<'_> {
     /// The entry is one of the function of the frame, and the processor has the features.
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     #[inline]
-    unsafe fn take_scalars(&mut self, entry: &Entry) -> bool {
+    unsafe fn take_scalars(&mut self, compiled: &Compiled, entry: &Entry, index: u32) -> bool {
         // SAFETY: the exit is one of the program's code, which is kept as long as the program.
         let deferred = self.warp.deferred.as_ref().map(|deferred| unsafe { deferred.exit.as_ref() });
+        let resumes = |deferred: &Deferred| compiled.resumes(deferred.exit) == Some(index);
+        if self.active == u32::MAX && self.warp.deferred.as_ref().is_some_and(resumes) {
+            self.warp.deferred = None;
+            return true;
+        }
         let mut kept = deferred.map_or(&[][..], |exit| &exit.linear);
         for register in &entry.linear {
             while let Some((first, rest)) = kept.split_first().filter(|(first, _)| first.number < register.number) {
@@ -217,10 +227,23 @@ impl Machine<'_> {
         true
     }
 
+    /// Puts the special registers that the code of a function reads behind the scalars: they do not change while the warp runs.
+    fn read_specials(&mut self, compiled: &Compiled) {
+        for (index, number) in compiled.specials.iter().enumerate() {
+            let value = match REGISTERS[*number as usize].1 {
+                Read::Warp(value) => value(self),
+                Read::Thread(axis) => self.thread_of(0)[axis].into(),
+                Read::Lane(value) => value(0),
+                Read::Time(_) => 0,
+            };
+            self.warp.scalars[compiled.registers + index] = value;
+        }
+    }
+
     /// Fills in what generated code reads.
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     #[inline]
-    fn describe(&mut self, compiled: &Compiled, entry: &Entry, context: &mut Context) {
+    fn describe(&mut self, compiled: &Compiled, context: &mut Context) {
         (self.mask, self.write) = (self.active, self.active | self.warp.dead);
         context.frame = self.bases[0] as u64;
         context.constants = self.bases[1] as u64;
@@ -237,15 +260,7 @@ impl Machine<'_> {
             self.find_limit();
             context.limit = std::mem::replace(&mut self.limit, limit);
         }
-        let specials = if entry.specials { compiled.specials.as_slice() } else { &[] };
-        for (place, number) in context.specials.iter_mut().zip(specials).take(SPECIALS) {
-            *place = match REGISTERS[*number as usize].1 {
-                Read::Warp(value) => value(self),
-                Read::Thread(axis) => self.thread_of(0)[axis].into(),
-                Read::Lane(value) => value(0),
-                Read::Time(_) => 0,
-            };
-        }
+        (context.number, context.compiled) = (self.frame, compiled);
         if self.active != u32::MAX && context.lanes != (self.active, self.write) {
             context.lanes = (self.active, self.write);
             write_lanes(!self.write, &mut context.kept, &mut context.kept_wide);
@@ -259,7 +274,7 @@ impl Machine<'_> {
     /// The context describes the machine, and the values of registers are as the block expects them.
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn enter_generated(&mut self, compiled: &Compiled, context: &mut Context, index: u32) -> Option<Flow> {
-        let (before, entered, active, frame) = (self.executed, self.pc, self.active, self.frame);
+        let (before, entered, active) = (self.executed, self.pc, self.active);
         let block = compiled.memory.at(compiled.entries[index as usize].offset);
         let context = &raw mut *context;
         // SAFETY: the memory has code that begins with such a function, as `Emitter::begin` emits it.
@@ -268,7 +283,13 @@ impl Machine<'_> {
         // SAFETY: this function's contract. The code accesses the machine by the pointer only, while this reference is not used.
         let exit = unsafe { code(machine, context, block) };
         let exit = &compiled.exits[exit as usize];
+        // SAFETY: the code has returned.
+        let frame = unsafe { (*context).number };
         self.executed += u64::from(exit.count);
+        // SAFETY: the code has returned.
+        let masked = std::mem::take(unsafe { &mut (*context).masked });
+        // A block that some lanes did not execute has failed.
+        self.lanes = self.lanes.wrapping_sub(u64::from(exit.count) * u64::from(masked.count_ones()));
         self.lanes = self.lanes.wrapping_add((self.executed - before) * u64::from(active.count_ones()));
         if let Some(pc) = exit.pc {
             self.pc = pc;
@@ -310,6 +331,42 @@ unsafe fn write_rows(frame: &mut Frame, exit: &Exit, scalars: &[u64], mask: u32)
             // SAFETY: this function's contract: the function has the register, and both sets have its places.
             unsafe { register.write(base.add(register.place as usize), scalars[register.number as usize], mask) };
         }
+    }
+}
+
+impl Machine<'_> {
+    /// Lets the next warp run on behind the barrier at which it waited, if its values are as the running code expects them there. `exit` is
+    /// the way out at which the running warp, which waits, would leave.
+    #[inline]
+    pub(super) fn pass_to_next(&mut self, context: &mut Context, exit: u32) -> bool {
+        if self.active != 0 || self.fault.is_some() || self.panic.is_some() {
+            return false;
+        }
+        // SAFETY: the exits are those of the running code, which is kept as long as the program.
+        let compiled = unsafe { &*context.compiled };
+        let (exit, mut block) = (&compiled.exits[exit as usize], 0);
+        let waits_there = |warp: &Warp, fragment: &Fragment| {
+            // An exit without registers is not remembered, so it cannot be recognized.
+            let Some(Deferred { exit, frame }) = warp.deferred.as_ref() else { return false };
+            if !warp.plain || fragment.mask != u32::MAX || *frame != fragment.frame {
+                return false;
+            }
+            let Some(resumes) = compiled.resumes(*exit) else { return false };
+            block = resumes;
+            true
+        };
+        self.warp.deferred = (!exit.linear.is_empty()).then(|| Deferred { exit: exit.into(), frame: context.number });
+        if !self.pass_on(waits_there) {
+            self.warp.deferred = None;
+            return false;
+        }
+        self.warp.deferred = None;
+        context.resume = compiled.memory.at(compiled.entries[block as usize].offset) as u64;
+        (self.mask, self.write) = (self.active, self.active | self.warp.dead);
+        (context.frame, context.number) = (self.bases[0] as u64, self.frame);
+        context.scalars = self.warp.scalars.as_mut_ptr() as u64;
+        (context.stable, context.limit) = (1, self.limit);
+        true
     }
 }
 

@@ -206,7 +206,7 @@ impl Emitter<'_> {
         for register in 0..self.cache.held.len() {
             if let Some(held) = self.cache.held[register].filter(|held| held.operand == operand && held.dirty) {
                 self.write_back(register, held)?;
-                self.cache.held[register] = Some(Held { dirty: false, ..held });
+                self.cache.held[register] = Some(Held { dirty: false, noisy: false, ..held });
             }
         }
         Ok((r15, at))

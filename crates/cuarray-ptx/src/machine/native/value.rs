@@ -6,7 +6,7 @@
 
 use super::flow::{Block, Flow};
 use crate::machine::linear::Operation;
-use crate::machine::program::{CONSTANT, Constant, Instruction, Program, constant_bytes};
+use crate::machine::program::{CONSTANT, Constant, Instruction, Program, UNGUARDED, constant_bytes};
 use crate::machine::special::{REGISTERS, Read};
 use crate::machine::template::{Arithmetic, Template};
 use rustc_hash::FxHashMap;
@@ -169,6 +169,8 @@ impl Known<'_> {
         let instruction = &self.program.code[pc as usize];
         let pattern = self.program.patterns[pc as usize];
         let found = match pattern.template {
+            // Some lanes may keep their values.
+            _ if instruction.guard < UNGUARDED => None,
             Some(Template::Integer(operation)) => self.of_operation(kinds, operation, instruction, pattern.wide),
             Some(Template::Further(arithmetic)) => self.of_arithmetic(kinds, arithmetic, instruction),
             Some(Template::Load) if self.whole && !self.recorded => {

@@ -1,0 +1,80 @@
+//! Accesses of a block through one register, whose addresses are checked together.
+//!
+//! All of them are executed if the first one is, so the first one compares the memory of all with the site. It keeps the host's address,
+//! which the others use.
+
+use super::access::is_inline;
+use super::flow::Block;
+use crate::machine::program::{CONSTANT, Program};
+use crate::machine::template::Template;
+
+/// The most groups of accesses of a block.
+pub(super) const POINTERS: usize = 16;
+
+/// Accesses that are checked together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hull {
+    /// The place of the host's address in the context.
+    pub place: usize,
+    /// The least and the greatest offset.
+    pub low: i32,
+    pub high: i32,
+    /// The number of the site, once the first access is emitted.
+    pub site: Option<u32>,
+}
+
+/// The groups of accesses of a block, and the instructions with the group of each.
+#[derive(Default)]
+pub(super) struct Hulls {
+    all: Vec<Hull>,
+    of: Vec<(u32, usize)>,
+}
+
+impl Hulls {
+    pub(super) fn of(program: &Program, block: &Block) -> Hulls {
+        // The operand, the mode, the size and the direction of each open group, with its members.
+        let mut open: Vec<((u32, u32, bool, bool), Vec<u32>)> = Vec::new();
+        let mut closed: Vec<Vec<u32>> = Vec::new();
+        for pc in block.start..block.end {
+            let (instruction, pattern) = (&program.code[pc as usize], program.patterns[pc as usize]);
+            if is_inline(program, pc) && instruction.a & CONSTANT == 0 && offset(program, pc).is_some() {
+                // The space, and the width of addresses.
+                let mode = instruction.c & 0xf;
+                let key = (instruction.a, mode, pattern.wide, pattern.template == Some(Template::Store));
+                match open.iter_mut().find(|(known, _)| *known == key) {
+                    Some((_, members)) => members.push(pc),
+                    None => open.push((key, vec![pc])),
+                }
+            }
+            for written in program.operands_of.written(pc as usize) {
+                let (rest, ended) = open.into_iter().partition(|((place, ..), _)| *place != written.place());
+                open = rest;
+                closed.extend(ended.into_iter().map(|(_, members): (_, Vec<u32>)| members));
+            }
+        }
+        closed.extend(open.into_iter().map(|(_, members)| members));
+        let mut hulls = Hulls::default();
+        for members in closed.into_iter().filter(|members| members.len() > 1).take(POINTERS) {
+            let offsets = || members.iter().filter_map(|pc| offset(program, *pc));
+            let (Some(low), Some(high)) = (offsets().min(), offsets().max()) else { continue };
+            let place = hulls.all.len();
+            hulls.all.push(Hull { place, low, high, site: None });
+            hulls.of.extend(members.into_iter().map(|pc| (pc, place)));
+        }
+        hulls
+    }
+
+    /// The group of an instruction.
+    pub(super) fn get(&mut self, pc: u32) -> Option<&mut Hull> {
+        let (_, place) = self.of.iter().find(|(known, _)| *known == pc)?;
+        self.all.get_mut(*place)
+    }
+}
+
+/// The offset of an access, if it is small.
+fn offset(program: &Program, pc: u32) -> Option<i32> {
+    const FAR: i64 = 1 << 24;
+    let size = if program.patterns[pc as usize].wide { 8 } else { 4 };
+    let offset = program.code[pc as usize].imm;
+    (offset.abs() < FAR && offset % size == 0).then_some(offset as i32)
+}

@@ -1,0 +1,125 @@
+//! Loads and stores of 8 and 16 bits, by whole warps whose addresses are linear. A register of 32 bits has the value.
+
+use super::access::{CHANGES, Groups, has_site};
+use super::cache::{Emitted, X, Y};
+use super::emitter::Emitter;
+use super::value::Kind;
+use crate::machine::access_mode::{SHARED, is_wide, space};
+use crate::machine::memory::{load, store};
+use crate::machine::program::{Exec, Instruction, Program, UNGUARDED};
+use iced_x86::code_asm::*;
+
+/// A narrow element: its size, whether its sign is extended, and whether it is stored.
+#[derive(Clone, Copy)]
+struct Element {
+    size: u8,
+    signed: bool,
+    stores: bool,
+}
+
+/// The element of a load or store of fewer than 32 bits. Functions that do the same may be one, so a store has no sign.
+fn element(program: &Program, pc: u32) -> Option<Element> {
+    let (instruction, pattern) = (&program.code[pc as usize], program.patterns[pc as usize]);
+    if !pattern.accesses || !pattern.has_kinds || pattern.template.is_some() || instruction.guard < UNGUARDED {
+        return None;
+    }
+    let known: [(Exec, u8, bool, bool); 8] = [
+        (load::<u8, u32>(), 1, false, false),
+        (load::<i8, u32>(), 1, true, false),
+        (load::<u16, u32>(), 2, false, false),
+        (load::<i16, u32>(), 2, true, false),
+        (store::<u8, u32>(), 1, false, true),
+        (store::<i8, u32>(), 1, false, true),
+        (store::<u16, u32>(), 2, false, true),
+        (store::<i16, u32>(), 2, false, true),
+    ];
+    let found = known.into_iter().find(|(exec, ..)| std::ptr::fn_addr_eq(*exec, instruction.exec));
+    found.map(|(_, size, signed, stores)| Element { size, signed, stores })
+}
+
+impl Emitter<'_> {
+    /// Emits a load or store. Returns `false` if the function of the instruction has to execute it.
+    pub(super) fn narrow_access(&mut self, pc: u32) -> Emitted<bool> {
+        let program = self.known.program;
+        let Instruction { d, a, b, c: mode, imm, .. } = program.code[pc as usize];
+        let Some(element) = element(program, pc).filter(|_| !self.known.recorded && has_site(mode)) else {
+            return Ok(false);
+        };
+        let Element { size, stores, .. } = element;
+        let offset = i32::try_from(imm).ok().filter(|offset| offset % i32::from(size) == 0);
+        let (Some(offset), Kind::Linear(steps)) = (offset, self.known.kind(&self.kinds, a)) else { return Ok(false) };
+        if !self.known.whole && (stores || !self.masked) {
+            return Ok(false);
+        }
+        let groups = Groups::of(steps, size.into()).filter(|groups| groups.rows || !stores);
+        let Some(groups) = groups else { return Ok(false) };
+        let Some(first) = offset.checked_add(groups.low as i32) else { return Ok(false) };
+        let far = is_wide(mode);
+        let address = self.repeated(a, far)?;
+        let mut values = [0; 4];
+        if stores {
+            for part in 0..4 {
+                values[usize::from(part)] = self.part(b, part, false)?;
+            }
+        }
+        let (live, site) = (self.live.clone(), self.new_site());
+        let mut missed = self.missing(pc, (site, groups.span), &live);
+        missed.size = size;
+        self.check_address((address, far, first, groups.span as i32), space(mode) == SHARED, &missed)?;
+        for part in 0..4_u8 {
+            let place = (groups.distances[usize::from(part)] - groups.low) as i32;
+            if stores {
+                self.store_narrow(values[usize::from(part)], place, size)?;
+            } else {
+                let at = self.take()?;
+                self.load_narrow(at, place, element, groups.rows)?;
+                self.define(at, d, part, false);
+            }
+        }
+        if stores {
+            self.asm.inc(qword_ptr(rbx + CHANGES))?;
+        } else {
+            self.set_kind(d, Kind::Row);
+        }
+        self.found(missed)?;
+        Ok(true)
+    }
+
+    /// Loads eight elements from `rax`, or one for eight lanes.
+    fn load_narrow(&mut self, at: usize, place: i32, element: Element, rows: bool) -> Emitted {
+        let asm = &mut self.asm;
+        match (rows, element.size, element.signed) {
+            (true, 1, false) => asm.vpmovzxbd(Y[at], qword_ptr(rax + place)),
+            (true, 1, true) => asm.vpmovsxbd(Y[at], qword_ptr(rax + place)),
+            (true, _, false) => asm.vpmovzxwd(Y[at], xmmword_ptr(rax + place)),
+            (true, _, true) => asm.vpmovsxwd(Y[at], xmmword_ptr(rax + place)),
+            (false, size, signed) => {
+                match (size, signed) {
+                    (1, false) => asm.movzx(ecx, byte_ptr(rax + place))?,
+                    (1, true) => asm.movsx(ecx, byte_ptr(rax + place))?,
+                    (_, false) => asm.movzx(ecx, word_ptr(rax + place))?,
+                    (_, true) => asm.movsx(ecx, word_ptr(rax + place))?,
+                }
+                asm.vmovd(X[at], ecx)?;
+                asm.vpbroadcastd(Y[at], X[at])
+            }
+        }
+    }
+
+    /// Stores the lowest bits of eight lanes at `rax`.
+    fn store_narrow(&mut self, at: usize, place: i32, size: u8) -> Emitted {
+        // The lowest bytes of each half come first.
+        let (bytes, words) = ([0x0c08_0400, 0, 0, 0, 0x0c08_0400, 0, 0, 0], [0x0504_0100, 0x0d0c_0908]);
+        let words = [words[0], words[1], 0, 0, words[0], words[1], 0, 0];
+        let order = self.pooled(if size == 1 { bytes } else { words });
+        self.asm.vpshufb(ymm15, Y[at], ymmword_ptr(order))?;
+        self.asm.vextracti128(xmm14, ymm15, 1)?;
+        if size == 1 {
+            self.asm.vpunpckldq(xmm15, xmm15, xmm14)?;
+            self.asm.vmovq(qword_ptr(rax + place), xmm15)
+        } else {
+            self.asm.vpunpcklqdq(xmm15, xmm15, xmm14)?;
+            self.asm.vmovdqu(xmmword_ptr(rax + place), xmm15)
+        }
+    }
+}
