@@ -115,12 +115,16 @@ pub(super) unsafe fn store<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruct
 /// Whether a direct access is possible for the running instruction.
 #[inline(always)]
 pub(super) fn is_possible(machine: &mut Machine<'_>) -> bool {
-    if machine.mask != u32::MAX {
-        // The register of a shape may have changed in some lanes.
+    let is_possible = machine.mask == u32::MAX
+        && machine.shapes.allowed
+        && !machine.polls.live
+        && (!machine.shapes.recorded || machine.records_directly());
+    if !is_possible {
+        // The register of a shape may have changed in some lanes. Accesses that share the shape of this one must not find an earlier one in
+        // its slot.
         machine.shapes.forget();
-        return false;
     }
-    machine.shapes.allowed && !machine.polls.live && (!machine.shapes.recorded || machine.records_directly())
+    is_possible
 }
 
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]

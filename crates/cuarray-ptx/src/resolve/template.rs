@@ -153,8 +153,7 @@ pub(super) fn template(draft: &Draft, widths: &[Width], constants: &[(Constant, 
     }
     if let Some((operation, width)) = operation_of(draft, widths, constants) {
         let of_launch = matches!(operation, Operation::Special | Operation::Parameter);
-        return (draft.guard.is_none() || !of_launch)
-            .then_some((Template::Integer(operation), width == Width::W64));
+        return (draft.guard.is_none() || !of_launch).then_some((Template::Integer(operation), width == Width::W64));
     }
     let arithmetic = draft.arithmetic?;
     let compares = matches!(arithmetic, Arithmetic::FloatCompare(_));

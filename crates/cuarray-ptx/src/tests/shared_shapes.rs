@@ -75,6 +75,20 @@ fn lanes_that_diverge_in_a_loop_do_not_use_a_stale_shape() {
     assert!((0..32).all(|lane| results[lane as usize] == expected(lane)));
 }
 
+/// While a warp polls, its accesses are not direct. The first store of `%b` ends that, and the second one shares its shape, which nothing
+/// has observed. The slot has the shape of the shared memory.
+#[test]
+fn an_access_behind_a_poll_does_not_use_a_stale_shape() {
+    let (outcome, results) = executed(
+        "mov.u64 %s, tile; add.u64 %s, %s, %i; st.shared.u32 [%s], %t; ld.shared.u32 %x, [%s+64];\n\
+         ld.volatile.global.u32 %y, [%a]; bra NEXT;\n\
+         NEXT: st.global.u32 [%b], %t; st.global.u32 [%b+128], %t;",
+        64,
+    );
+    assert_eq!(outcome.fault, None);
+    assert!((0..32).all(|lane| results[lane] == lane as u32 && results[32 + lane] == lane as u32), "{results:?}");
+}
+
 #[test]
 fn products_of_a_tile_are_sums_of_fused_products() {
     // Lanes are in two rows of 16: one factor is equal in each row, the other one is consecutive.

@@ -252,12 +252,28 @@ impl Emitter<'_> {
         let failing = self.failing(pc, &Set::default());
         let (before, kinds, start) = (self.cache, self.kinds.clone(), self.start);
         let size = if self.known.program.patterns[pc as usize].wide { 8 } else { 4 };
-        Missed { at, back, pc, site, span, size, pointer: None, before, after: before, kinds, live: live.clone(), start, masked: self.masked, failing }
+        Missed {
+            at,
+            back,
+            pc,
+            site,
+            span,
+            size,
+            pointer: None,
+            before,
+            after: before,
+            kinds,
+            live: live.clone(),
+            start,
+            masked: self.masked,
+            failing,
+        }
     }
 
     /// Executes a missed access by its function.
     pub(super) fn missed(&mut self, missed: Missed) -> Emitted {
-        let Missed { at, back, pc, site, span, pointer, before, after, kinds, live, start, masked, failing, size: _ } = missed;
+        let Missed { at, back, pc, site, span, pointer, before, after, kinds, live, start, masked, failing, size: _ } =
+            missed;
         self.set(at)?;
         let (whole, other) = (self.known.whole, std::mem::replace(&mut self.masked, masked));
         self.known.whole &= !masked;

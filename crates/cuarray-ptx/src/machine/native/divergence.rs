@@ -39,9 +39,8 @@ impl Emitter<'_> {
     pub(super) fn diverging(&mut self, pc: u32, target: usize, other: usize) -> Option<CodeLabel> {
         let (flow, program) = (self.known.flow, self.known.program);
         let (block, behind) = (flow.blocks.get(other)?, &flow.blocks[target]);
-        let jumps = |pc: u32| {
-            matches!(program.patterns[pc as usize].template, Some(Template::Branch | Template::BranchIf))
-        };
+        let jumps =
+            |pc: u32| matches!(program.patterns[pc as usize].template, Some(Template::Branch | Template::BranchIf));
         let skips = block.start == pc + 1 && block.end == behind.start && block.end - block.start <= LONGEST;
         let plain = !block.foreign && !block.steps && !jumps(block.end - 1);
         if !skips || !plain || !self.known.whole || self.known.recorded {

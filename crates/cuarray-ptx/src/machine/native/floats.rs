@@ -19,7 +19,10 @@ impl Emitter<'_> {
         computed: Computed,
     ) -> Emitted<bool> {
         let Instruction { d, a, b, c, .. } = *instruction;
-        let in_place = c == d && self.guard.is_none() && computed == Computed::Rows && self.known.kind(&self.kinds, c) == Kind::Row;
+        let in_place = c == d
+            && self.guard.is_none()
+            && computed == Computed::Rows
+            && self.known.kind(&self.kinds, c) == Kind::Row;
         let one = if wide { 1_f64.to_bits() } else { 1_f32.to_bits().into() };
         let one = self.pooled(all(one, wide));
         let parts_of = |emitter: &mut Self, part: u8| -> Emitted<usize> {

@@ -132,7 +132,15 @@ impl Flow {
                 flow.starting.insert(start, flow.blocks.len());
                 let none = Set::new(flow.registers.len());
                 let (live_in, live_out) = (none.clone(), none);
-                flow.blocks.push(Block { start, end: pc + 1, foreign: apart && !steps, steps, next: Vec::new(), live_in, live_out });
+                flow.blocks.push(Block {
+                    start,
+                    end: pc + 1,
+                    foreign: apart && !steps,
+                    steps,
+                    next: Vec::new(),
+                    live_in,
+                    live_out,
+                });
                 start = pc + 1;
             }
         }

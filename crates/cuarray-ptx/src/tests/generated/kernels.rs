@@ -113,7 +113,7 @@ impl Kernel {
 const BEGIN: &str = "\
 .visible .entry k(.param .u64 out, .param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d) {
 .reg .pred %p<3>, %q; .reg .b32 %r<6>, %t, %b, %n<4>, %x, %y, %m; .reg .b64 %l<4>, %at, %in, %z, %w; .reg .f32 %f<4>; .reg .f64 %d<3>;
-.shared .align 8 .b8 s[2048];
+.shared .align 16 .b8 s[2048];
 ld.param.u64 %in, [out]; cvta.to.global.u64 %in, %in;
 mov.u32 %x, %tid.y; mov.u32 %y, %ntid.x; mov.u32 %t, %tid.x; mad.lo.s32 %t, %x, %y, %t;
 mov.u32 %x, %tid.z; mov.u32 %m, %ntid.y; mul.lo.s32 %x, %x, %m; mad.lo.s32 %t, %x, %y, %t;
@@ -170,13 +170,17 @@ impl Writer<'_> {
             match self.random.below(20) {
                 0..4 if self.depth < 3 => self.branch(),
                 4..6 if self.depth < 2 => self.repeat(),
-                6 if self.together => self.add("bar.sync 0;"),
+                6 if self.together => self.barrier(),
+                7 if self.together && self.random.below(2) == 0 => self.collective(),
                 7 => self.exchange(),
                 8 if self.random.below(6) == 0 => self.leave(),
-                8..12 => self.access(),
+                8..10 => self.access(),
+                10 => self.accesses(),
+                11 if self.random.below(2) == 0 => self.vector(),
+                11 => self.access(),
                 _ => {
                     let guard =
-                        if self.random.below(10) == 0 { self.random.one_of(&["@%p0 ", "@!%p1 ", "@%p2 "]) } else { "" };
+                        if self.random.below(6) == 0 { self.random.one_of(&["@%p0 ", "@!%p1 ", "@%p2 "]) } else { "" };
                     let line = self.computation();
                     self.add(&format!("{guard}{line}"));
                 }
@@ -220,14 +224,17 @@ impl Writer<'_> {
     /// A loop whose number of rounds is equal in all threads, or depends on the lane.
     fn repeat(&mut self) {
         let (start, counter) = (self.label(), format!("%n{}", self.depth));
-        let rounds = match self.random.below(4) {
-            0 => "and.b32 %x, %r4, 7;",
-            1 => "and.b32 %x, %t, 3;",
-            2 => "mov.u32 %x, 5;",
-            _ => "and.b32 %x, %r0, 15;",
+        let (rounds, equal) = match self.random.below(5) {
+            0 => ("and.b32 %x, %r4, 7;", false),
+            1 => ("and.b32 %x, %t, 3;", false),
+            2 | 3 => ("mov.u32 %x, 5;", true),
+            _ => ("and.b32 %x, %r0, 15;", false),
         };
         self.add(&format!("{rounds} add.u32 {counter}, %x, 1;\n{start}:"));
+        let together = self.together && equal;
         self.inside(|writer| {
+            // Barriers may be in a loop of all threads.
+            writer.together = together;
             let count = 1 + writer.random.below(6);
             writer.statements(count);
         });
@@ -242,15 +249,125 @@ impl Writer<'_> {
         self.add(&format!("{guard} {how};"));
     }
 
+    fn barrier(&mut self) {
+        let (p, q) = (self.random.one_of(&PREDICATES), self.random.one_of(&PREDICATES));
+        let line = match self.random.below(8) {
+            0 => format!("bar.red.popc.u32 {}, 0, {p};", self.random.one_of(&NARROW[..6])),
+            1 => format!("bar.red.{}.pred {p}, 0, {q};", self.random.one_of(&["and", "or"])),
+            2 => "barrier.sync 1;".to_owned(),
+            _ => "bar.sync 0;".to_owned(),
+        };
+        self.add(&line);
+    }
+
+    /// An instruction of all lanes of a warp.
+    fn collective(&mut self) {
+        let (d, a) = (self.random.one_of(&NARROW[..6]), self.random.one_of(&NARROW));
+        let (p, q) = (self.random.one_of(&PREDICATES), self.random.one_of(&PREDICATES));
+        let line = match self.random.below(6) {
+            0..3 => {
+                let (mode, by) = (self.random.one_of(&["up", "down", "bfly", "idx"]), self.random.below(32));
+                let clamp = self.random.one_of(&["31", "0", "0x101f"]);
+                let result = if self.random.below(3) == 0 { format!("{d}|{p}") } else { d.to_owned() };
+                format!("shfl.sync.{mode}.b32 {result}, {a}, {by}, {clamp}, -1;")
+            }
+            3 => format!("vote.sync.ballot.b32 {d}, {q}, -1;"),
+            4 => format!("vote.sync.{}.pred {p}, {q}, -1;", self.random.one_of(&["any", "all", "uni"])),
+            _ => "bar.warp.sync -1;".to_owned(),
+        };
+        self.add(&line);
+    }
+
     fn exchange(&mut self) {
         let (d, a) = (self.random.one_of(&NARROW[..6]), self.random.one_of(&NARROW));
-        let line = match self.random.below(4) {
+        let line = match self.random.below(8) {
             0 => format!("activemask.b32 %y; shfl.sync.bfly.b32 {d}, {a}, 4, 31, %y;"),
             1 => format!("activemask.b32 {d};"),
             2 => format!("popc.b32 {d}, {a};"),
-            _ => format!("atom.shared.add.u32 {d}, [s+8], {a};"),
+            3 => format!("atom.shared.add.u32 {d}, [s+8], {a};"),
+            4 => format!("red.shared.{}.u32 [s+12], {a};", self.random.one_of(&["add", "max", "min"])),
+            5 => format!(
+                "and.b32 %x, {a}, 255; shl.b32 %x, %x, 2; mov.u32 %y, s; add.u32 %x, %x, %y; atom.shared.add.u32 {d}, [%x], {a};"
+            ),
+            6 => format!(
+                "and.b32 %x, {a}, 127; mul.wide.u32 %z, %x, 8; add.s64 %z, %z, %in; red.global.add.u32 [%z+98304], {a};"
+            ),
+            _ => format!("atom.shared.cas.b32 {d}, [s+16], {a}, {d};"),
         };
-        self.add(&line);
+        let guard = if self.random.below(8) == 0 { "@%p1 " } else { "" };
+        // The guard is that of the last instruction.
+        let at = line.trim_end_matches(';').rfind("; ").map_or(0, |at| at + 2);
+        self.add(&format!("{}{guard}{}", &line[..at], &line[at..]));
+    }
+
+    /// Several accesses through one register, some of them at the end of the shared memory.
+    fn accesses(&mut self) {
+        let (size, bytes) = [("u32", 4), ("f32", 4), ("u64", 8), ("f64", 8)][self.random.below(4) as usize];
+        let (index, scale) = (
+            self.random.one_of(&["%tid.x", "%laneid", "%ctaid.x"]),
+            if self.strays {
+                self.random.one_of(&["4", "8"])
+            } else {
+                self.random.one_of(&[if bytes == 4 { "4" } else { "8" }, "8"])
+            },
+        );
+        self.add(&format!("mov.u32 %x, {index}; and.b32 %x, %x, 63; mul.lo.u32 %x, %x, {scale};"));
+        let shared = self.random.below(3) > 0;
+        let start =
+            if self.strays { self.random.one_of(&["0", "1536", "1792"]) } else { self.random.one_of(&["0", "512"]) };
+        let place = if shared {
+            self.add(&format!("mov.u32 %y, s; add.u32 %y, %y, %x; add.u32 %y, %y, {start};"));
+            ("shared", "%y")
+        } else {
+            self.add(&format!("cvt.u64.u32 %z, %x; add.s64 %z, %z, %in; add.s64 %z, %z, {start};"));
+            ("global", "%z")
+        };
+        let base = if shared { 0 } else { 98304 };
+        for _ in 0..2 + self.random.below(4) {
+            let register = match size {
+                "u32" => self.random.one_of(&NARROW[..6]),
+                "f32" => self.random.one_of(&SINGLE),
+                "u64" => self.random.one_of(&WIDE),
+                _ => self.random.one_of(&DOUBLE),
+            };
+            let offset = base + bytes * self.random.below(32);
+            match self.random.below(3) {
+                0 => self.add(&format!("st.{}.{size} [{}+{offset}], {register};", place.0, place.1)),
+                _ => self.add(&format!("ld.{}.{size} {register}, [{}+{offset}];", place.0, place.1)),
+            }
+            if self.random.below(2) == 0 {
+                let line = self.computation();
+                self.add(&line);
+            }
+        }
+    }
+
+    /// Vectors, and elements of fewer than 32 bits that follow each other.
+    fn vector(&mut self) {
+        let (a, b) = (self.random.below(5) as usize, self.random.one_of(&["u8", "s8", "u16", "s16"]));
+        let index = self.random.one_of(&["%tid.x", "%laneid", "%ctaid.x"]);
+        let (scale, elements, size) = match self.random.below(5) {
+            0 => (8, format!("{{{}, {}}}", NARROW[a], NARROW[(a + 1) % 6]), "v2.u32".to_owned()),
+            1 => (16, "{%f0, %f1, %f2, %f3}".to_owned(), "v4.f32".to_owned()),
+            2 => (16, "{%l0, %l1}".to_owned(), "v2.u64".to_owned()),
+            _ => (if self.strays { 1 } else { u64::from(b.ends_with("16")) + 1 }, NARROW[a].to_owned(), b.to_owned()),
+        };
+        self.add(&format!("mov.u32 %x, {index}; and.b32 %x, %x, 63; mul.lo.u32 %x, %x, {scale};"));
+        let place = match self.random.below(2) {
+            0 => {
+                self.add("mov.u32 %y, s; add.u32 %y, %y, %x;");
+                "shared"
+            }
+            _ => {
+                self.add("cvt.u64.u32 %z, %x; add.s64 %z, %z, %in; add.s64 %z, %z, 98304;");
+                "global"
+            }
+        };
+        let address = if place == "shared" { "%y" } else { "%z" };
+        match self.random.below(2) {
+            0 => self.add(&format!("ld.{place}.{size} {elements}, [{address}];")),
+            _ => self.add(&format!("st.{place}.{size} [{address}], {elements};")),
+        }
     }
 
     /// A load or store of shared memory, or of a part of the buffer that other threads use too.
