@@ -35,10 +35,18 @@ impl Emitter<'_> {
         self.exits.len() as u32 - 1
     }
 
+    /// Adds an exit where the registers have their kinds.
+    fn exit_now(&mut self, pc: u32, count: u32, stops: bool, live: &Set) -> u32 {
+        // A copy for each exit takes long in a function with many registers.
+        let kinds = std::mem::take(&mut self.kinds);
+        let exit = self.exit(pc, count, stops, live, &kinds);
+        self.kinds = kinds;
+        exit
+    }
+
     /// The label of code that leaves before an instruction of the block, or at its end.
     pub(super) fn leaving(&mut self, pc: u32, live: &Set) -> CodeLabel {
-        let kinds = self.kinds.clone();
-        let exit = self.exit(pc, pc - self.start, false, live, &kinds);
+        let exit = self.exit_now(pc, pc - self.start, false, live);
         let at = self.asm.create_label();
         self.stubs.push(Stub::Leave { at, exit, cache: Box::new(self.cache), live: live.clone() });
         at
@@ -47,8 +55,9 @@ impl Emitter<'_> {
     /// The label of code that leaves at the start of a block.
     pub(super) fn leaving_at(&mut self, index: usize, stops: bool) -> CodeLabel {
         let block = &self.known.flow.blocks[index];
-        let (pc, live, kinds) = (block.start, block.live_in.clone(), self.expected[index].clone());
+        let (pc, live, kinds) = (block.start, block.live_in.clone(), std::mem::take(&mut self.expected[index]));
         let exit = self.exit(pc, 0, stops, &live, &kinds);
+        self.expected[index] = kinds;
         let at = self.asm.create_label();
         self.stubs.push(Stub::Leave { at, exit, cache: Box::default(), live });
         at
@@ -56,8 +65,7 @@ impl Emitter<'_> {
 
     /// Leaves behind a call for an instruction that stops the fragment. The values of the `live` registers are in the frame, or linear.
     pub(super) fn failing(&mut self, pc: u32, live: &Set) -> CodeLabel {
-        let kinds = self.kinds.clone();
-        let exit = self.exit(pc + 1, pc + 1 - self.start, true, live, &kinds);
+        let exit = self.exit_now(pc + 1, pc + 1 - self.start, true, live);
         let at = self.asm.create_label();
         self.stubs.push(Stub::Leave { at, exit, cache: Box::default(), live: Set::default() });
         at
@@ -66,9 +74,8 @@ impl Emitter<'_> {
     /// Leaves behind a step that has changed more than registers and memory, or that stops the fragment. All values are in the frame, or
     /// linear. `live` are the registers that are read from the instruction on, or behind it.
     pub(super) fn stepped(&mut self, live: &Set, next: usize) -> (CodeLabel, u32) {
-        let kinds = self.kinds.clone();
-        let exit = self.exit(0, 0, true, live, &kinds);
-        self.exit(0, 0, false, live, &kinds);
+        let exit = self.exit_now(0, 0, true, live);
+        self.exit_now(0, 0, false, live);
         for exit in &mut self.exits[exit as usize..] {
             (exit.pc, exit.resumes) = (None, Some(next as u32));
         }
