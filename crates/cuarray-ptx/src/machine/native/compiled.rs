@@ -112,7 +112,8 @@ impl Generated {
 
     /// Whether generated code for a kernel is expected to be faster than the interpreter. The values come to their rows before an instruction
     /// that is not in a run, which takes as long as [`STEP`] other instructions save. If accesses are `recorded`, their functions execute
-    /// them, which is slower without linear values, and steps of several instructions are not taken at once.
+    /// them, which is slower without linear values, and steps of several instructions are not taken at once. Threads that wait for others by
+    /// strong accesses are the interpreter's business while they poll, so their values change places often.
     pub(in crate::machine) fn pays(program: &Program, kernel: u32, recorded: bool) -> bool {
         let function = &program.functions[kernel as usize];
         let (start, end) = (function.start as usize, function.end as usize);
@@ -125,7 +126,8 @@ impl Generated {
                 false => 0,
             }
         });
-        costs.sum::<usize>() <= code.len() && !(recorded && patterns.iter().any(|pattern| pattern.fused))
+        let waits = program.hand_over(kernel).strong;
+        costs.sum::<usize>() <= code.len() && !waits && !(recorded && patterns.iter().any(|pattern| pattern.fused))
     }
 
     /// Records the executed instructions of a launch of a kernel.
