@@ -57,6 +57,14 @@ pub(crate) enum Template {
     BranchIf,
 }
 
+/// An element of fewer than 32 bits: its bytes, whether a load extends its sign, and whether it is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Narrow {
+    pub size: u8,
+    pub signed: bool,
+    pub stores: bool,
+}
+
 /// The facts that generated code uses of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Pattern {
@@ -68,6 +76,8 @@ pub(crate) struct Pattern {
     pub has_kinds: bool,
     /// Whether the instruction loads or stores, and `c` is a mode.
     pub accesses: bool,
+    /// The element of a load or store of fewer than 32 bits.
+    pub narrow: Option<Narrow>,
     /// Whether the function of the instruction executes those after it too.
     pub fused: bool,
     /// Whether execution can continue with the next instruction.

@@ -470,6 +470,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             access: Access::None,
             per_lane: self.per_lane,
             exchange: false,
+            signed: false,
             linear: None,
             arithmetic: None,
             way: self.way,

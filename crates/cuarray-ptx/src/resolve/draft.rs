@@ -56,6 +56,8 @@ pub(super) struct Draft {
     pub results: Results,
     /// The access to memory, if the instruction is a plain load or store.
     pub access: Access,
+    /// Whether the instruction is a plain load that extends the sign of its element.
+    pub signed: bool,
     /// Whether each lane computes its result from its own registers, without another effect.
     pub per_lane: bool,
     /// Whether each lane computes its result from operand `a` of the warp's lanes, without another effect. Other operands

@@ -10,7 +10,7 @@ use super::linear::Heads;
 use super::registers::{Places, places, successors};
 use super::shapes::shape_bits;
 use super::stored;
-use super::template::template;
+use super::template::{narrow, template};
 use crate::Error;
 use crate::grammar::types::Width;
 use crate::machine::access_mode::{GUESS, IN_PLACE, SHARED, space, unused_bits};
@@ -247,6 +247,7 @@ impl Encoder<'_> {
             wide: found.is_some_and(|(_, wide)| wide),
             has_kinds: draft.extra.is_empty() && !matches!(draft.next, Next::Indexed(_)),
             accesses: matches!(draft.access, Access::Load(_) | Access::Store(_)),
+            narrow: narrow(draft, &built.widths, &built.constants),
             fused,
             falls: draft.next == Next::On
                 || draft.guard.is_some()

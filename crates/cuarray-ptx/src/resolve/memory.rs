@@ -167,7 +167,8 @@ impl<'a> Builder<'_, 'a> {
         let (a, c) = (address.base, Operand::Number(address.mode.code()));
         let results = if stores || strong { Results::Any } else { Results::Load };
         let access = plain_access(stores, strong, ty.size());
-        let draft = Draft { d, a, b, c, imm: address.offset, results, access, way: Way::Accesses, ..self.draft(exec) };
+        let (signed, way) = (!stores && ty.is_signed(), Way::Accesses);
+        let draft = Draft { d, a, b, c, imm: address.offset, results, access, signed, way, ..self.draft(exec) };
         self.push(draft);
         Ok(())
     }

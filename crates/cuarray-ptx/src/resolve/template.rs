@@ -7,7 +7,7 @@ use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Type, Width};
 use crate::machine::linear::Operation;
 use crate::machine::program::Constant;
-use crate::machine::template::{Arithmetic, Template};
+use crate::machine::template::{Arithmetic, Narrow, Template};
 
 /// The comparisons of floating-point numbers, as AVX encodes them.
 const COMPARISONS: [(&str, u8); 14] = [
@@ -111,6 +111,24 @@ fn widths_of(arithmetic: Arithmetic, width: Width) -> (Width, [Option<Width>; 3]
         MaskAnd | MaskOr | MaskXor => (Width::Predicate, [predicate, predicate, None]),
         MaskNot => (Width::Predicate, [predicate, None, None]),
     }
+}
+
+/// The element of a plain load or store of fewer than 32 bits, from or to a register of 32 bits, without a guard.
+pub(super) fn narrow(draft: &Draft, widths: &[Width], constants: &[(Constant, Width)]) -> Option<Narrow> {
+    if draft.guard.is_some() || !draft.extra.is_empty() {
+        return None;
+    }
+    let (operand, size, stores) = match draft.access {
+        Access::Load(size @ (1 | 2)) => (draft.d, size, false),
+        Access::Store(size @ (1 | 2)) => (draft.b, size, true),
+        _ => return None,
+    };
+    let width = match operand {
+        Operand::Register(register) => widths.get(register as usize)?,
+        Operand::Constant(index) => &constants.get(index as usize)?.1,
+        _ => return None,
+    };
+    (*width == Width::W32).then_some(Narrow { size: size as u8, signed: draft.signed, stores })
 }
 
 /// Returns the template of a draft, and whether its result, or the compared values, have 64 bits.

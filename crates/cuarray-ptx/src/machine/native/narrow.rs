@@ -5,47 +5,18 @@ use super::cache::{Emitted, X, Y};
 use super::emitter::Emitter;
 use super::value::Kind;
 use crate::machine::access_mode::{SHARED, is_wide, space};
-use crate::machine::memory::{load, store};
-use crate::machine::program::{Exec, Instruction, Program, UNGUARDED};
+use crate::machine::program::Instruction;
+use crate::machine::template::Narrow;
 use iced_x86::code_asm::*;
-
-/// A narrow element: its size, whether its sign is extended, and whether it is stored.
-#[derive(Clone, Copy)]
-struct Element {
-    size: u8,
-    signed: bool,
-    stores: bool,
-}
-
-/// The element of a load or store of fewer than 32 bits. Functions that do the same may be one, so a store has no sign.
-fn element(program: &Program, pc: u32) -> Option<Element> {
-    let (instruction, pattern) = (&program.code[pc as usize], program.patterns[pc as usize]);
-    if !pattern.accesses || !pattern.has_kinds || pattern.template.is_some() || instruction.guard < UNGUARDED {
-        return None;
-    }
-    let known: [(Exec, u8, bool, bool); 8] = [
-        (load::<u8, u32>(), 1, false, false),
-        (load::<i8, u32>(), 1, true, false),
-        (load::<u16, u32>(), 2, false, false),
-        (load::<i16, u32>(), 2, true, false),
-        (store::<u8, u32>(), 1, false, true),
-        (store::<i8, u32>(), 1, false, true),
-        (store::<u16, u32>(), 2, false, true),
-        (store::<i16, u32>(), 2, false, true),
-    ];
-    let found = known.into_iter().find(|(exec, ..)| std::ptr::fn_addr_eq(*exec, instruction.exec));
-    found.map(|(_, size, signed, stores)| Element { size, signed, stores })
-}
 
 impl Emitter<'_> {
     /// Emits a load or store. Returns `false` if the function of the instruction has to execute it.
     pub(super) fn narrow_access(&mut self, pc: u32) -> Emitted<bool> {
         let program = self.known.program;
         let Instruction { d, a, b, c: mode, imm, .. } = program.code[pc as usize];
-        let Some(element) = element(program, pc).filter(|_| !self.known.recorded && has_site(mode)) else {
-            return Ok(false);
-        };
-        let Element { size, stores, .. } = element;
+        let narrow = program.patterns[pc as usize].narrow.filter(|_| !self.known.recorded && has_site(mode));
+        let Some(element) = narrow else { return Ok(false) };
+        let Narrow { size, stores, .. } = element;
         let offset = i32::try_from(imm).ok().filter(|offset| offset % i32::from(size) == 0);
         let (Some(offset), Kind::Linear(steps)) = (offset, self.known.kind(&self.kinds, a)) else { return Ok(false) };
         if !self.known.whole && (stores || !self.masked) {
@@ -86,7 +57,7 @@ impl Emitter<'_> {
     }
 
     /// Loads eight elements from `rax`, or one for eight lanes.
-    fn load_narrow(&mut self, at: usize, place: i32, element: Element, rows: bool) -> Emitted {
+    fn load_narrow(&mut self, at: usize, place: i32, element: Narrow, rows: bool) -> Emitted {
         let asm = &mut self.asm;
         match (rows, element.size, element.signed) {
             (true, 1, false) => asm.vpmovzxbd(Y[at], qword_ptr(rax + place)),

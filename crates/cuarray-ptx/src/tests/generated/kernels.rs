@@ -64,7 +64,8 @@ struct Writer<'r> {
 
 impl Kernel {
     pub(super) fn random(random: &mut Random) -> Kernel {
-        let shapes: [[u32; 3]; 11] = [
+        let shapes: [[u32; 3]; 12] = [
+            [128, 1, 1],
             [32, 1, 1],
             [64, 1, 1],
             [96, 1, 1],
@@ -206,8 +207,19 @@ impl Writer<'_> {
         let (other, end) = (self.label(), self.label());
         let guard = self.random.one_of(&["@%p0", "@%p1", "@!%p2", "@!%p0"]);
         let two = self.random.below(2) == 0;
+        // Addresses that are linear in the lane's number also where some lanes do not take part.
+        let before = self.random.below(3) == 0;
+        if before {
+            self.add("mov.u32 %x, %laneid; shl.b32 %x, %x, 2; mov.u32 %y, s; add.u32 %y, %y, %x;");
+        }
         self.add(&format!("{guard} bra {other};"));
         self.inside(|writer| {
+            if before {
+                let (a, b) = (writer.random.one_of(&NARROW), writer.random.one_of(&NARROW[..6]));
+                writer.add(&format!(
+                    "st.shared.u32 [%y+128], {a}; ld.shared.u32 {b}, [%y+132]; st.shared.u32 [%y], {b};"
+                ));
+            }
             let count = 1 + writer.random.below(5);
             writer.statements(count);
             if two {
@@ -314,7 +326,7 @@ impl Writer<'_> {
         self.add(&format!("mov.u32 %x, {index}; and.b32 %x, %x, 63; mul.lo.u32 %x, %x, {scale};"));
         let shared = self.random.below(3) > 0;
         let start =
-            if self.strays { self.random.one_of(&["0", "1536", "1792"]) } else { self.random.one_of(&["0", "512"]) };
+            if self.strays { self.random.one_of(&["1024", "1536", "1792"]) } else { self.random.one_of(&["0", "512"]) };
         let place = if shared {
             self.add(&format!("mov.u32 %y, s; add.u32 %y, %y, %x; add.u32 %y, %y, {start};"));
             ("shared", "%y")
