@@ -120,7 +120,7 @@ pub(super) unsafe extern "C" fn call_access(
 }
 
 impl Machine<'_> {
-    /// What generated code takes for unchanged behind an instruction: where the fragment is, its lanes, and the number of other fragments.
+    /// The facts that generated code takes for unchanged behind an instruction: the fragment's place and lanes, and the number of others.
     fn place(&self) -> (u32, u32, u32, usize) {
         (self.pc, self.frame, self.active, self.warp.fragments.len())
     }

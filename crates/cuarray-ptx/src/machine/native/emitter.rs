@@ -6,7 +6,7 @@
 //! Registers: `rbx` is the machine, `rbp` the scalars, `r12` the context, `r13` the sites, `r14` the constants, `r15` the frame.
 
 use super::cache::{Cache, Emitted, HOLDING, Y};
-use super::context::{CONSTANTS, FRAME, LIMIT, RESUME, SAVED, SCALARS, SITES, STABLE};
+use super::context::{CONSTANTS, FRAME, LIMIT, SAVED, SCALARS, SITES, STABLE};
 use super::flow::{Register, Set, guard};
 use super::hulls::Hulls;
 use super::leaving::Exit;
@@ -377,54 +377,6 @@ impl Emitter<'_> {
             self.set_kind(register.place(), Kind::Row);
         }
         Ok(())
-    }
-
-    /// Executes the instruction of a block as the interpreter does.
-    fn step(&mut self, index: usize) -> Emitted {
-        let (pc, program, flow) = (self.start, self.known.program, self.known.flow);
-        let written = program.operands_of.written(pc as usize);
-        // The lanes that do not take part keep their values.
-        for register in written {
-            let is_linear = self.known.kind(&self.kinds, register.place()) != Kind::Row;
-            if is_linear && register.width() != Width::Predicate {
-                self.write_row(register.place(), register.width() == Width::W64)?;
-            }
-        }
-        self.write_read_rows(pc)?;
-        self.cache.clear();
-        self.asm.add(qword_ptr(rbx + EXECUTED), 1)?;
-        let instruction = &program.code[pc as usize];
-        let passes = self.known.whole && !self.known.recorded && super::calls::is_plain_barrier(instruction);
-        let mut live = self.live.clone();
-        live.join(&self.live_behind);
-        let numbers = written.iter().filter_map(|register| flow.register(register.place()));
-        let live = live.without(numbers);
-        if passes {
-            let (leaving, exit) = self.stepped(&live, index + 1);
-            self.asm.mov(rdx, r12)?;
-            self.asm.mov(ecx, exit)?;
-            self.emit_call(pc, super::calls::arrive as *const () as u64)?;
-            let on = self.asm.create_label();
-            self.asm.test(eax, eax)?;
-            self.asm.je(on)?;
-            self.asm.cmp(eax, super::calls::PASSED as i32)?;
-            self.asm.jne(leaving)?;
-            self.asm.mov(r15, qword_ptr(r12 + FRAME))?;
-            self.asm.mov(rbp, qword_ptr(r12 + SCALARS))?;
-            self.asm.jmp(qword_ptr(r12 + RESUME))?;
-            self.set(on)?;
-            self.prepare(index + 1)?;
-            return self.enter(index + 1);
-        }
-        self.emit_call(pc, super::calls::step as *const () as u64)?;
-        for register in written {
-            self.set_kind(register.place(), Kind::Row);
-        }
-        let (leaving, _) = self.stepped(&live, index + 1);
-        self.asm.test(eax, eax)?;
-        self.asm.jne(leaving)?;
-        self.prepare(index + 1)?;
-        self.enter(index + 1)
     }
 
     /// Writes the rows of the registers that an instruction reads, where they are linear.

@@ -23,6 +23,9 @@ pub(super) struct Hull {
     pub site: Option<u32>,
 }
 
+/// The accesses of a group: their operand and mode, whether elements have 64 bits, and whether they are stored.
+type Key = (u32, u32, bool, bool);
+
 /// The groups of accesses of a block, and the instructions with the group of each.
 #[derive(Default)]
 pub(super) struct Hulls {
@@ -32,8 +35,7 @@ pub(super) struct Hulls {
 
 impl Hulls {
     pub(super) fn of(program: &Program, block: &Block) -> Hulls {
-        // The operand, the mode, the size and the direction of each open group, with its members.
-        let mut open: Vec<((u32, u32, bool, bool), Vec<u32>)> = Vec::new();
+        let mut open: Vec<(Key, Vec<u32>)> = Vec::new();
         let mut closed: Vec<Vec<u32>> = Vec::new();
         for pc in block.start..block.end {
             let (instruction, pattern) = (&program.code[pc as usize], program.patterns[pc as usize]);

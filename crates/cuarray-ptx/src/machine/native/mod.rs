@@ -1,12 +1,13 @@
 //! Code that is generated for kernels on x86-64 processors with AVX2.
 //!
 //! The generated code works on whole warps, on the frames of the interpreter. So it can leave to the interpreter before any instruction, and
-//! an instruction without a [template](super::template) is executed by its function, as the interpreter would. It leaves where threads
-//! diverge or meet, at instructions that are not in runs, at the end of a turn, and after a fault.
+//! an instruction without a [template](super::template) is executed by its function, as the interpreter would. So is one that is not in a
+//! run, as a *step*, behind which code continues if the fragment is as before. It leaves where threads diverge or meet, unless a jump skips one
+//! block in some lanes, at the end of a turn, and after a fault. At a barrier, it continues with the next warp.
 //!
 //! `flow` finds the blocks of a function, and `value` the registers with linear values. `emitter` emits the blocks, with `cache`, `rows`,
-//! `floats`, `predicates`, `access`, `narrow`, `hulls`, `scattered`, `divergence` and `leaving`. The code calls the functions of `calls`. `compiled` keeps the code, in `executable` memory. `run` enters it, with
-//! `linear_rows`.
+//! `floats`, `predicates`, `access`, `narrow`, `hulls`, `scattered`, `steps`, `divergence` and `leaving`. The code calls the functions of
+//! `calls`. `compiled` keeps the code, in `executable` memory. `run` enters it, with `linear_rows`.
 
 mod access;
 mod cache;
@@ -26,6 +27,7 @@ mod predicates;
 mod rows;
 mod run;
 mod scattered;
+mod steps;
 mod value;
 
 pub(crate) use compiled::Generated;

@@ -9,7 +9,7 @@ use crate::grammar::types::Width;
 use crate::machine::launch::{Code, Launch};
 use crate::machine::program::UNGUARDED;
 use crate::machine::special::{REGISTERS, Read};
-use crate::machine::warp::{Fragment, Frame, Waiting, Warp};
+use crate::machine::warp::{Frame, Waiting, Warp};
 use crate::machine::{Flow, Machine, processor, undefined};
 use std::panic::resume_unwind;
 use std::ptr::NonNull;
@@ -334,47 +334,11 @@ unsafe fn write_rows(frame: &mut Frame, exit: &Exit, scalars: &[u64], mask: u32)
     }
 }
 
-impl Machine<'_> {
-    /// Lets the next warp run on behind the barrier at which it waited, if its values are as the running code expects them there. `exit` is
-    /// the way out at which the running warp, which waits, would leave.
-    #[inline]
-    pub(super) fn pass_to_next(&mut self, context: &mut Context, exit: u32) -> bool {
-        if self.active != 0 || self.fault.is_some() || self.panic.is_some() {
-            return false;
-        }
-        // SAFETY: the exits are those of the running code, which is kept as long as the program.
-        let compiled = unsafe { &*context.compiled };
-        let (exit, mut block) = (&compiled.exits[exit as usize], 0);
-        let waits_there = |warp: &Warp, fragment: &Fragment| {
-            // An exit without registers is not remembered, so it cannot be recognized.
-            let Some(Deferred { exit, frame }) = warp.deferred.as_ref() else { return false };
-            if !warp.plain || fragment.mask != u32::MAX || *frame != fragment.frame {
-                return false;
-            }
-            let Some(resumes) = compiled.resumes(*exit) else { return false };
-            block = resumes;
-            true
-        };
-        self.warp.deferred = (!exit.linear.is_empty()).then(|| Deferred { exit: exit.into(), frame: context.number });
-        if !self.pass_on(waits_there) {
-            self.warp.deferred = None;
-            return false;
-        }
-        self.warp.deferred = None;
-        context.resume = compiled.memory.at(compiled.entries[block as usize].offset) as u64;
-        (self.mask, self.write) = (self.active, self.active | self.warp.dead);
-        (context.frame, context.number) = (self.bases[0] as u64, self.frame);
-        context.scalars = self.warp.scalars.as_mut_ptr() as u64;
-        (context.stable, context.limit) = (1, self.limit);
-        true
-    }
-}
-
 /// Registers with linear values whose rows are not written yet, behind an exit that all lanes have taken.
 pub(crate) struct Deferred {
     /// An exit of the program's code, which is kept as long as the program.
-    exit: NonNull<Exit>,
-    frame: u32,
+    pub(super) exit: NonNull<Exit>,
+    pub(super) frame: u32,
 }
 
 impl Warp {

@@ -1,0 +1,98 @@
+//! Instructions that are not in runs, such as barriers: their functions execute them, and code continues behind them.
+
+use super::cache::Emitted;
+use super::calls;
+use super::context::{Context, FRAME, RESUME, SCALARS};
+use super::emitter::{EXECUTED, Emitter};
+use super::run::Deferred;
+use super::value::Kind;
+use crate::grammar::types::Width;
+use crate::machine::Machine;
+use crate::machine::warp::{Fragment, Warp};
+use iced_x86::code_asm::*;
+
+impl Emitter<'_> {
+    /// Executes the instruction of a block as the interpreter does.
+    pub(super) fn step(&mut self, index: usize) -> Emitted {
+        let (pc, program, flow) = (self.start, self.known.program, self.known.flow);
+        let written = program.operands_of.written(pc as usize);
+        // The lanes that do not take part keep their values.
+        for register in written {
+            let is_linear = self.known.kind(&self.kinds, register.place()) != Kind::Row;
+            if is_linear && register.width() != Width::Predicate {
+                self.write_row(register.place(), register.width() == Width::W64)?;
+            }
+        }
+        self.write_read_rows(pc)?;
+        self.cache.clear();
+        self.asm.add(qword_ptr(rbx + EXECUTED), 1)?;
+        let instruction = &program.code[pc as usize];
+        let passes = self.known.whole && !self.known.recorded && calls::is_plain_barrier(instruction);
+        let mut live = self.live.clone();
+        live.join(&self.live_behind);
+        let numbers = written.iter().filter_map(|register| flow.register(register.place()));
+        let live = live.without(numbers);
+        if passes {
+            let (leaving, exit) = self.stepped(&live, index + 1);
+            self.asm.mov(rdx, r12)?;
+            self.asm.mov(ecx, exit)?;
+            self.emit_call(pc, calls::arrive as *const () as u64)?;
+            let on = self.asm.create_label();
+            self.asm.test(eax, eax)?;
+            self.asm.je(on)?;
+            self.asm.cmp(eax, calls::PASSED as i32)?;
+            self.asm.jne(leaving)?;
+            self.asm.mov(r15, qword_ptr(r12 + FRAME))?;
+            self.asm.mov(rbp, qword_ptr(r12 + SCALARS))?;
+            self.asm.jmp(qword_ptr(r12 + RESUME))?;
+            self.set(on)?;
+            self.prepare(index + 1)?;
+            return self.enter(index + 1);
+        }
+        self.emit_call(pc, calls::step as *const () as u64)?;
+        for register in written {
+            self.set_kind(register.place(), Kind::Row);
+        }
+        let (leaving, _) = self.stepped(&live, index + 1);
+        self.asm.test(eax, eax)?;
+        self.asm.jne(leaving)?;
+        self.prepare(index + 1)?;
+        self.enter(index + 1)
+    }
+}
+
+impl Machine<'_> {
+    /// Lets the next warp run on behind the barrier at which it waited, if its values are as the running code expects them there. `exit` is
+    /// the way out at which the running warp, which waits, would leave.
+    #[inline]
+    pub(super) fn pass_to_next(&mut self, context: &mut Context, exit: u32) -> bool {
+        if self.active != 0 || self.fault.is_some() || self.panic.is_some() {
+            return false;
+        }
+        // SAFETY: the exits are those of the running code, which is kept as long as the program.
+        let compiled = unsafe { &*context.compiled };
+        let (exit, mut block) = (&compiled.exits[exit as usize], 0);
+        let waits_there = |warp: &Warp, fragment: &Fragment| {
+            // An exit without registers is not remembered, so it cannot be recognized.
+            let Some(Deferred { exit, frame }) = warp.deferred.as_ref() else { return false };
+            if !warp.plain || fragment.mask != u32::MAX || *frame != fragment.frame {
+                return false;
+            }
+            let Some(resumes) = compiled.resumes(*exit) else { return false };
+            block = resumes;
+            true
+        };
+        self.warp.deferred = (!exit.linear.is_empty()).then(|| Deferred { exit: exit.into(), frame: context.number });
+        if !self.pass_on(waits_there) {
+            self.warp.deferred = None;
+            return false;
+        }
+        self.warp.deferred = None;
+        context.resume = compiled.memory.at(compiled.entries[block as usize].offset) as u64;
+        (self.mask, self.write) = (self.active, self.active | self.warp.dead);
+        (context.frame, context.number) = (self.bases[0] as u64, self.frame);
+        context.scalars = self.warp.scalars.as_mut_ptr() as u64;
+        (context.stable, context.limit) = (1, self.limit);
+        true
+    }
+}
