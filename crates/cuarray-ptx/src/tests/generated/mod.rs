@@ -149,3 +149,22 @@ fn code_takes_over_in_the_middle_of_a_launch() {
         assert_eq!(program.generated.functions() > 0, crate::machine::has_vectors(), "recorded: {record}");
     }
 }
+
+/// The turn of one warp ends on its way to a barrier, where the others wait.
+#[test]
+fn warps_wait_for_one_whose_turn_has_ended() {
+    let source = ".visible .entry k(.param .u64 out) { .reg .pred %p; .reg .b32 %t, %n, %i, %v, %w, %s, %r; .reg .b64 %out, %a;\n\
+        .shared .align 4 .b32 box[128]; ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mov.u32 %s, 0; mov.u32 %r, 0;\n\
+        shl.b32 %w, %t, 2; mov.u32 %v, box; add.u32 %w, %w, %v; add.u32 %n, %t, 32; and.b32 %n, %n, 127; shl.b32 %n, %n, 2;\n\
+        add.u32 %n, %n, %v;\n\
+        R: shr.u32 %i, %t, 5; setp.ne.u32 %p, %i, 1; mov.u32 %i, 0; @%p bra STORE;\n\
+        L: add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 40000; @%p bra L;\n\
+        STORE: mad.lo.u32 %v, %r, 1000, %t; add.u32 %v, %v, %i; st.shared.u32 [%w], %v; bar.sync 0;\n\
+        ld.shared.u32 %v, [%n]; mad.lo.u32 %s, %s, 7, %v; bar.sync 0;\n\
+        add.u32 %r, %r, 1; setp.lt.u32 %p, %r, 3; @%p bra R;\n\
+        mul.wide.u32 %a, %t, 4; add.u64 %out, %out, %a; st.global.u32 [%out], %s; ret; }";
+    for order in [KernelOrder::Forward, KernelOrder::Reverse] {
+        let run = Run { source, threads: [128, 1, 1], order, budget: 1 << 22, ..Run::default() };
+        assert_eq!(left_by(&run, Way::Unrecorded), left_by(&run, Way::Generated), "{order:?}");
+    }
+}
