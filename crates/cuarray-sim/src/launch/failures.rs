@@ -13,6 +13,7 @@ use cuarray_ptx::{Fault, FaultKind, RANK_SHIFT};
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range};
 use cuarray_races::report::kernel_name;
 use cuarray_races::{Advice, Ticket};
+use std::fmt::Write as _;
 
 /// Marks the context of a failed kernel as failed, and reports the failure.
 pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault) {
@@ -27,6 +28,9 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
     let more = illegal.then(nearest).flatten().filter(|_| closed.is_none());
     let mut text = format!("kernel {}: {what}; {place}", kernel_name(launch.name()));
     text.extend(more.as_ref().map(Advice::to_string));
+    if let Some(graph) = ticket.and_then(|ticket| ticket.operation.caller().graph.as_ref()) {
+        let _ = write!(text, "; in a graph, launched at {graph}");
+    }
     if !launch.settings.quiet {
         eprintln!("cuarray-sim: {text}");
     }

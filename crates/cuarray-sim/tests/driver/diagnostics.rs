@@ -4,14 +4,14 @@ use crate::program::*;
 use std::ffi::{CStr, CString, c_char, c_int};
 
 /// The messages from an iterator on, which advances.
-fn log(p: &Program, from: &mut CUlogIterator) -> String {
+pub fn log(p: &Program, from: &mut CUlogIterator) -> String {
     let (mut buffer, mut size) = (vec![0_u8; 25_600], 25_600);
     ok!(p, cuLogsDumpToMemory(from, buffer.as_mut_ptr().cast(), &mut size, 0));
     assert_eq!(buffer[size], 0);
     String::from_utf8(buffer[..size].to_vec()).unwrap()
 }
 
-fn position(p: &Program) -> CUlogIterator {
+pub fn position(p: &Program) -> CUlogIterator {
     let mut at = 0;
     ok!(p, cuLogsCurrent(&mut at, 0));
     at

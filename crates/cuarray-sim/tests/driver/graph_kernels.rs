@@ -1,5 +1,6 @@
 //! Kernel nodes: creation, queries, updates, disabling, and races between them.
 
+use crate::diagnostics::{log, position};
 use crate::program::*;
 use cuarray_sim::finding::Kind;
 use std::ffi::CStr;
@@ -238,4 +239,19 @@ fn kernel_nodes_without_an_edge_race() {
     assert_eq!(races.len(), 1, "{}", report.text(false));
     assert!(races[0].sides.iter().all(|side| side.call.starts_with("cuGraphAddKernelNode")), "{:?}", races[0]);
     assert!(races[0].sides.iter().all(|side| side.site.native.is_some()), "the calls that added the nodes");
+}
+
+#[test]
+fn failure_in_a_graph_names_the_call_that_launched_it() {
+    let fixture = Fixture::new();
+    let p = &fixture.program;
+    fixture.node(&[], fixture.add, 1);
+    let (exec, mut at) = (fixture.instantiated(), position(p));
+    ok!(p, cuMemFree_v2(fixture.data));
+    let launched = call!(p, cuGraphLaunch(exec, CUstream::NULL));
+    let waited = call!(p, cuCtxSynchronize());
+    assert!([launched, waited].contains(&CUresult::CUDA_ERROR_ILLEGAL_ADDRESS), "{launched:?}, {waited:?}");
+    let text = log(p, &mut at);
+    let place = text.split_once("; in a graph, launched at ").map(|(_, place)| place);
+    assert!(place.is_some_and(|place| place.contains("driver")), "{text}");
 }
