@@ -20,7 +20,7 @@ CORE = (
 )
 LINALG = "decomposition eigenvalue norms product solve"
 RANDOM = "bit_generator generator_api init permutations random sample"
-SPARSE = "base construct coo dia extract index"
+SPARSE = "base construct coo dia extract"
 
 MODULES = {
     "cupy_tests.cuda_tests": CUDA,
@@ -28,8 +28,7 @@ MODULES = {
     "cupy_tests.fft_tests": "fft",
     "cupy_tests.linalg_tests": LINALG,
     "cupy_tests.random_tests": RANDOM,
-    "cupy_tests.sorting_tests": "count search sort",
-    "cupy_tests.statistics_tests": "correlation histogram meanvar order",
+    "cupy_tests.sorting_tests": "count sort",
     "cupyx_tests.scipy_tests.sparse_tests": SPARSE,
 }
 """Modules of tests by their folders, without `test_`."""
@@ -42,7 +41,7 @@ devices of four multiprocessors. CuPy is the released wheel with four modules bu
 own process, without the tests that CuPy marks as slow. The run fails if an outcome differs from this page.
 
 The run has the modules for streams, memory, graphs, textures, compilation and kernels (`cuda_tests`), for exchanges and kernels of arrays
-(`core_tests`), and for linear algebra, transforms, random numbers, sorts, statistics and sparse matrices. The other modules take more time, and those for
+(`core_tests`), and for linear algebra, transforms, random numbers, sorts and sparse matrices. The other modules take more time, and those for
 cuTENSOR and NCCL need these libraries. An `nvcc` that compiles nothing takes the place of nvcc.
 
 Versions: {versions}.
@@ -67,6 +66,6 @@ SUITE = Suite(
     installed_by="`make peers-cupy` installs CuPy",
     modules=modules,
     forked_with=("pytest", "numpy.testing", "cupy", "cupy.testing"),
-    longest=("cupy_tests.core_tests.test_raw", "cupy_tests.statistics_tests.test_histogram"),
+    longest=("cupy_tests.core_tests.test_raw",),
     options=("-c", str(SOURCE / "pyproject.toml"), "-m", "not slow"),
 )
