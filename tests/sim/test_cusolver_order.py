@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from solver_probe import (
     Address,
     Solver,
     close,
+    parameters,
 )
 
 # The functions of the tests, their arguments in device memory, and which of these are read before anything is written.
@@ -74,24 +75,7 @@ N = 4
 Prepared = tuple[dict[str, Address], Callable[[], int]]
 
 
-def jacobi(solver: Solver, kind: str) -> Iterator[Address]:
-    """The settings of a Jacobi method."""
-    made = Address()
-    assert getattr(solver.library, f"cusolverDnCreate{kind}Info")(ctypes.byref(made)) == SUCCESS
-    yield made
-    assert getattr(solver.library, f"cusolverDnDestroy{kind}Info")(made) == SUCCESS
-
-
-@pytest.fixture
-def settings(solver: Solver) -> Iterator[dict[str, Address]]:
-    """The settings of the Jacobi methods, by the names of their functions."""
-    made = {kind: jacobi(solver, kind.capitalize()) for kind in ("syevj", "gesvdj")}
-    yield {kind: next(each) for kind, each in made.items()}
-    for each in made.values():
-        assert next(each, None) is None
-
-
-def prepared(solver: Solver, settings: dict[str, Address], name: str) -> Prepared:
+def prepared(solver: Solver, name: str) -> Prepared:
     """The arguments of a function in device memory, and a call with them."""
     at = {each: solver.put(np.zeros((N, N))) for each in READ[name] + WRITTEN[name]}
     at |= {each: solver.put(solver.definite(N, np.float64)) for each in {"A", "Aarray"} & set(at)}
@@ -103,6 +87,9 @@ def prepared(solver: Solver, settings: dict[str, Address], name: str) -> Prepare
         if pivots in at:
             at[pivots] = solver.put(np.arange(1, N + 1, dtype=kind))
     given = dict(at)
+    for kind in ("syevj", "gesvdj"):
+        if kind in name:
+            given["params"] = parameters(solver, kind)
     if name in ("DpotrfBatched", "DpotrsBatched"):
         # The call takes arrays of addresses. The tests write the matrices there.
         for each in {"Aarray", "A", "B"} & set(at):
@@ -117,10 +104,10 @@ def prepared(solver: Solver, settings: dict[str, Address], name: str) -> Prepare
         "Dormqr": [0, 0, N, N, N, "A", N, "tau", "C", N, "work", 2048, "devInfo"],
         "Dsyevd": [1, 0, N, "A", N, "W", "work", 2048, "info"],
         "Dgesvd": ["A ", "A ", N, N, "A", N, "S", "U", N, "VT", N, "work", 2048, None, "info"],
-        "Dsyevj": [1, 0, N, "A", N, "W", "work", 2048, "info", settings["syevj"]],
-        "DsyevjBatched": [1, 0, N, "A", N, "W", "work", 2048, "info", settings["syevj"], 1],
-        "Dgesvdj": [1, 0, N, N, "A", N, "S", "U", N, "V", N, "work", 2048, "info", settings["gesvdj"]],
-        "DgesvdjBatched": [1, N, N, "A", N, "S", "U", N, "V", N, "work", 2048, "info", settings["gesvdj"], 1],
+        "Dsyevj": [1, 0, N, "A", N, "W", "work", 2048, "info", "params"],
+        "DsyevjBatched": [1, 0, N, "A", N, "W", "work", 2048, "info", "params", 1],
+        "Dgesvdj": [1, 0, N, N, "A", N, "S", "U", N, "V", N, "work", 2048, "info", "params"],
+        "DgesvdjBatched": [1, N, N, "A", N, "S", "U", N, "V", N, "work", 2048, "info", "params", 1],
         "DpotrfBatched": [0, N, "Aarray", N, "infoArray", 1],
         "DpotrsBatched": [0, N, 1, "A", N, "B", N, "d_info", 1],
         "Xpotrf": [None, 0, n, double, "A", n, double, *of_x],
@@ -151,9 +138,9 @@ def write(address: Address, stream: ctypes.c_void_p, size: int = 4) -> None:
 @pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
 @pytest.mark.cuarray_sim(expect="data-race")
 def test_write_before_the_call_without_a_wait_is_a_race(
-    solver: Solver, settings: dict[str, Address], name: str, argument: str, schedule: str, findings_of: Any
+    solver: Solver, name: str, argument: str, schedule: str, findings_of: Any
 ) -> None:
-    at, call = prepared(solver, settings, name)
+    at, call = prepared(solver, name)
     with second_stream() as other:
         write(at[argument], other)
         assert call() == SUCCESS
@@ -166,9 +153,9 @@ def test_write_before_the_call_without_a_wait_is_a_race(
 
 @pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
 def test_write_before_the_call_with_a_wait_has_no_findings(
-    solver: Solver, settings: dict[str, Address], name: str, argument: str, schedule: str
+    solver: Solver, name: str, argument: str, schedule: str
 ) -> None:
-    at, call = prepared(solver, settings, name)
+    at, call = prepared(solver, name)
     with second_stream() as other:
         write(at[argument], other)
         order(other, solver.stream)
@@ -178,9 +165,9 @@ def test_write_before_the_call_with_a_wait_has_no_findings(
 @pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
 @pytest.mark.cuarray_sim(expect="data-race")
 def test_write_after_the_call_without_a_wait_is_a_race(
-    solver: Solver, settings: dict[str, Address], name: str, argument: str, schedule: str, findings_of: Any
+    solver: Solver, name: str, argument: str, schedule: str, findings_of: Any
 ) -> None:
-    at, call = prepared(solver, settings, name)
+    at, call = prepared(solver, name)
     with second_stream() as other:
         assert call() == SUCCESS
         write(at[argument], other)
@@ -189,9 +176,9 @@ def test_write_after_the_call_without_a_wait_is_a_race(
 
 @pytest.mark.parametrize(("name", "argument"), ARGUMENTS)
 def test_write_after_the_call_with_a_wait_has_no_findings(
-    solver: Solver, settings: dict[str, Address], name: str, argument: str, schedule: str
+    solver: Solver, name: str, argument: str, schedule: str
 ) -> None:
-    at, call = prepared(solver, settings, name)
+    at, call = prepared(solver, name)
     with second_stream() as other:
         assert call() == SUCCESS
         order(solver.stream, other)
@@ -219,10 +206,10 @@ def test_triangle_that_is_not_read_may_be_unwritten_and_in_use(solver: Solver) -
         assert solver.call("cusolverDnDpotrf", 0, N, a, N, work, 512, info) == SUCCESS
 
 
-def test_captured_calls_run_again_with_each_launch(solver: Solver, settings: dict[str, Address]) -> None:
+def test_captured_calls_run_again_with_each_launch(solver: Solver) -> None:
     matrices = [solver.definite(N, np.float64) for _ in range(2)]
     right = solver.random((N, 2), np.float64)
-    at, call = prepared(solver, settings, "Dpotrf")
+    at, call = prepared(solver, "Dpotrf")
     b, (info, _) = solver.put(right), solver.integers()
     graph, launchable = ctypes.c_void_p(), ctypes.c_void_p()
     driver_probe.call("cuStreamBeginCapture_v2", solver.stream, 2)

@@ -6,7 +6,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from solver_probe import GAP, INVALID_VALUE, SUCCESS, SYMMETRIC, TYPES, Address, Solver, close, only, padded
+from solver_probe import GAP, INVALID_VALUE, SUCCESS, SYMMETRIC, TYPES, Address, Solver, close, only, padded, parameters
 
 KINDS = pytest.mark.parametrize("kind", list(TYPES))
 
@@ -105,16 +105,6 @@ def test_matrix_with_more_columns_than_rows_and_wrong_jobs_are_refused(solver: S
     for index, value in ((2, 3), (0, "X"), (1, "n"), (5, 3), (8, 3), (10, 3), (12, 1)):
         assert solver.call("cusolverDnDgesvd", *good[:index], value, *good[index + 1 :]) == INVALID_VALUE, index
     assert solver.call("cusolverDnDgesvd", "O", "O", *good[2:]) == INVALID_VALUE
-
-
-def parameters(solver: Solver, kind: str) -> Address:
-    """An object of parameters, which the test's process keeps."""
-    made = Address()
-    assert getattr(solver.library, f"cusolverDnCreate{kind.title()}Info")(ctypes.byref(made)) == SUCCESS
-    assert getattr(solver.library, f"cusolverDnX{kind}SetTolerance")(made, ctypes.c_double(1e-9)) == SUCCESS
-    assert getattr(solver.library, f"cusolverDnX{kind}SetMaxSweeps")(made, 20) == SUCCESS
-    assert getattr(solver.library, f"cusolverDnX{kind}SetSortEig")(made, 1) == SUCCESS
-    return made
 
 
 @KINDS

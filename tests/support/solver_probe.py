@@ -93,6 +93,16 @@ def solver(simulator: str, solver_library: ctypes.CDLL, request: pytest.FixtureR
         made.close()
 
 
+def parameters(solver: Solver, kind: str) -> Address:
+    """An object of parameters, which the test's process keeps."""
+    made = Address()
+    assert getattr(solver.library, f"cusolverDnCreate{kind.title()}Info")(ctypes.byref(made)) == SUCCESS
+    assert getattr(solver.library, f"cusolverDnX{kind}SetTolerance")(made, ctypes.c_double(1e-9)) == SUCCESS
+    assert getattr(solver.library, f"cusolverDnX{kind}SetMaxSweeps")(made, 20) == SUCCESS
+    assert getattr(solver.library, f"cusolverDnX{kind}SetSortEig")(made, 1) == SUCCESS
+    return made
+
+
 def padded(values: np.ndarray, gap: int = 3) -> np.ndarray:
     """A matrix with more rows, whose values no call may read or write."""
     whole = np.full((values.shape[0] + gap, *values.shape[1:]), GAP, values.dtype, order="F")
