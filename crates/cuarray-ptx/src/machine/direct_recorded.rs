@@ -160,10 +160,11 @@ impl Machine<'_> {
         let Watched { order, deferred, .. } = &mut **watched;
         order.settle_after_grid(self.grid.turn);
         let now = Now::new(order, self.warp.number, start, Kind::Read);
-        let groups = shapes.map(|shape| shape.groups(4));
+        let addresses = shapes;
         let [one, other] = &mut shapes;
         let steps = Steps { pc: start, list: loads[0].b, count: count as u32 };
-        let listed = deferred.list_steps(&now, [&mut one.known, &mut other.known], |read| groups[read], steps);
+        let listed =
+            deferred.list_steps(&now, [&mut one.known, &mut other.known], |read| addresses[read].groups(4), steps);
         slots.into_iter().zip(shapes).for_each(|(slot, shape)| self.shapes.slots[slot].known = shape.known);
         listed
     }

@@ -285,8 +285,7 @@ impl Out {
         let (dropped, time) = std::mem::take(&mut self.dropped);
         if dropped > 0 {
             let name = format!("{dropped} events are left out here");
-            let event = Event { ph: "i", ts: Some(time), ..metadata("", HOST, 0, "") };
-            let event = Event { name: &name, args: Map::new(), ..event };
+            let event = Event { ph: "i", name: &name, ts: Some(time), args: Map::new(), ..metadata("", HOST, 0, "") };
             self.append(&serde_json::to_vec(&event).unwrap_or_default());
         }
         self.held_bytes = 0;
