@@ -88,6 +88,9 @@ MSRV := $(shell sed -nE 's/^rust-version = "(.*)"/\1/p' Cargo.toml)
 # The option by which pytest compares the skipped tests of a run with tests/skips.toml.
 expected_skips = $(if $(filter 1,$(ALLOW_MISSING)),,--expected-skips $(1))
 
+# Makes targets at the same time. The output of a target appears when it ends.
+at_once = @mkdir -p target; printf '%s\n' $(1) | xargs -P 2 -I TARGET sh -c \
+	'$(MAKE) TARGET >target/TARGET.log 2>&1; status=$$?; cat target/TARGET.log; exit $$status'
 say = @printf '\n== %s\n' "$(1)"
 # Installs a tool into target/tools if another version is there: the command, the version that it prints, the arguments of the installation.
 cargo_tool = @export PATH="$(CURDIR)/target/tools/bin:$$PATH"; \
@@ -149,13 +152,18 @@ demo: peers $(NAMED_PEERS) ## exchange arrays between cuarray and the peers, and
 	fi
 
 # Rust tests without doc examples, few random cases, and quick Python tests that need no peer. `make test` runs the rest, and the Rust
-# tests with debug assertions; those of the quick profile run five times as fast. `make lint` reads the prose of every file.
+# tests with debug assertions; those of the quick profile run five times as fast. `make lint` reads the prose of every file, and the
+# lints of Rust tests.
 QUICK_TESTS := tests/spec/clauses tests/dlpack tests/c_interface tests/project tests/package/test_device_array.py \
     tests/package/test_docstrings.py tests/package/test_errors.py
 # They run pytest in pytest, and judge the plugins of this project's own tests.
 SLOW_TESTS := tests/project/test_spec_coverage.py tests/project/test_expected_skips.py
 .PHONY: check
-check: dev ## check a change in about a minute: format, lints, changed prose and the quick tests
+check: $(TOOLS) ## check a change in about a minute: format, lints, changed prose and the quick tests
+	$(call at_once,check-lints check-tests)
+
+.PHONY: check-lints
+check-lints: ## the first part of `make check`: format, changed prose and lints
 	$(call say,format)
 	cargo fmt --all --check
 	$(BIN)/ruff format --check --quiet
@@ -163,9 +171,19 @@ check: dev ## check a change in about a minute: format, lints, changed prose and
 	$(BIN)/python tests/project/prose.py $$(git diff --name-only --diff-filter=d HEAD~1; git ls-files --others --exclude-standard)
 	$(call say,lints)
 	$(BIN)/ruff check --quiet
-	cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings
+	cargo clippy --quiet --workspace --all-features -- -D warnings
+
+.PHONY: check-tests
+check-tests: dev ## the second part of `make check`: the quick tests
+	$(call at_once,check-rust check-python)
+
+.PHONY: check-rust
+check-rust: ## the Rust tests of `make check`
 	$(call say,Rust tests)
 	PROPTEST_CASES=16 RANDOM_KERNELS=40 cargo test --quiet --profile quick --features cuarray/half,cuarray/ndarray --lib --tests
+
+.PHONY: check-python
+check-python: ## the Python tests of `make check`, on the libraries that `make dev` built
 	$(call say,Python tests on the simulated driver)
 	$(BIN)/python -m pytest $(QUICK_TESTS) $(addprefix --ignore=,$(SLOW_TESTS)) --cuarray-sim --quiet --hypothesis-profile quick \
 	    --numprocesses 2
