@@ -152,12 +152,14 @@ demo: peers $(NAMED_PEERS) ## exchange arrays between cuarray and the peers, and
 	fi
 
 # Rust tests without doc examples, few random cases, and quick Python tests that need no peer. `make test` runs the rest, and the Rust
-# tests with debug assertions; those of the quick profile run five times as fast. `make lint` reads the prose of every file, and the
-# lints of Rust tests.
+# tests with debug assertions; those of the quick profile run five times as fast. Prose and Clippy's lints are those of changed files and
+# crates. `make lint` reads all.
 QUICK_TESTS := tests/spec/clauses tests/dlpack tests/c_interface tests/project tests/package/test_device_array.py \
     tests/package/test_docstrings.py tests/package/test_errors.py
 # They run pytest in pytest, and judge the plugins of this project's own tests.
 SLOW_TESTS := tests/project/test_spec_coverage.py tests/project/test_expected_skips.py
+# The files that the last commit or the working tree changes.
+changed = { git diff --name-only --diff-filter=d HEAD~1; git ls-files --others --exclude-standard; }
 .PHONY: check
 check: $(TOOLS) ## check a change in about a minute: format, lints, changed prose and the quick tests
 	$(call at_once,check-lints check-tests)
@@ -168,10 +170,11 @@ check-lints: ## the first part of `make check`: format, changed prose and lints
 	cargo fmt --all --check
 	$(BIN)/ruff format --check --quiet
 	$(call say,prose)
-	$(BIN)/python tests/project/prose.py $$(git diff --name-only --diff-filter=d HEAD~1; git ls-files --others --exclude-standard)
+	$(BIN)/python tests/project/prose.py $$($(changed))
 	$(call say,lints)
 	$(BIN)/ruff check --quiet
-	cargo clippy --quiet --workspace --all-features -- -D warnings
+	@crates="$$($(changed) | sed -nE 's,^crates/([^/]+)/.*\.rs$$,-p \1,p' | sort -u)"; \
+	[ -z "$$crates" ] || (set -x; cargo clippy --quiet $$crates --all-targets --all-features -- -D warnings)
 
 .PHONY: check-tests
 check-tests: dev ## the second part of `make check`: the quick tests
