@@ -45,6 +45,7 @@ READ = {
     "Xgetrs": ["A", "ipiv", "B"],
     "Xgeqrf": ["A"],
     "Xsyevd": ["A"],
+    "Xgeev": ["A"],
     "Xgesvd": ["A"],
 }
 WRITTEN = {
@@ -67,6 +68,7 @@ WRITTEN = {
     "Xgetrs": ["info"],
     "Xgeqrf": ["tau", "bufferOnDevice", "info"],
     "Xsyevd": ["W", "bufferOnDevice", "info"],
+    "Xgeev": ["W", "VR", "bufferOnDevice", "info"],
     "Xgesvd": ["S", "U", "VT", "bufferOnDevice", "info"],
 }
 ARGUMENTS = [(name, argument) for name in READ for argument in READ[name] + WRITTEN[name]]
@@ -116,6 +118,10 @@ def prepared(solver: Solver, name: str) -> Prepared:
         "Xgetrs": [None, 0, n, n, double, "A", n, "ipiv", double, "B", n, "info"],
         "Xgeqrf": [None, n, n, double, "A", n, double, "tau", double, *of_x],
         "Xsyevd": [None, 1, 0, n, double, "A", n, double, "W", double, *of_x],
+        "Xgeev": [
+            *[None, 0, 1, n, double, "A", n, double, "W", double, None, n, double, "VR", n, double],
+            *of_x,
+        ],
         "Xgesvd": [
             *[None, "A ", "A ", n, n, double, "A", n, double, "S", double],
             *["U", n, double, "VT", n, double, *of_x],

@@ -18,6 +18,7 @@ mod cholesky;
 mod eigen;
 mod entry_points;
 mod exports;
+mod general_eigen;
 mod handle;
 mod jacobi;
 mod lu;

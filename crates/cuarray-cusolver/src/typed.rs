@@ -1,13 +1,14 @@
 //! Functions that name the types of their matrices, with sizes of 64 bits and workspaces in bytes.
 //!
-//! All matrices of a call have one type. Singular values and eigenvalues have the type of its real parts. The workspace on the host is empty.
+//! All matrices of a call have one type. Singular values and eigenvalues have the type of its real parts, but those of general matrices may
+//! be complex. The workspace on the host is empty.
 
 use crate::arguments::{Call, order};
 use crate::handle::{Handle, Parameters, check_parameters};
 use crate::scalar::{Complex32, Complex64, Scalar};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::*;
-use crate::{arguments, cholesky, eigen, lu, qr, svd};
+use crate::{arguments, cholesky, eigen, general_eigen, lu, qr, svd};
 use cuarray_stream_work::write;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -368,5 +369,82 @@ pub(crate) fn gesvd(
         let call = call_with::<T>(handle, buffer, given, needed, n == 0)?;
         let (left, right) = ((u.cast(), ldu), (vt.cast(), ldvt));
         svd::gesvd_of::<T>(call, (jobu, jobvt), (m, n), (a.cast(), lda), s.cast(), left, right, info)
+    })
+}
+
+/// Checks the types of a call for eigenvalues of general matrices; returns whether the eigenvalues are complex numbers.
+fn check_general(
+    params: cusolverDnParams_t,
+    data: cudaDataType,
+    data_w: cudaDataType,
+    others: &[cudaDataType],
+) -> Outcome<bool> {
+    check(params, data, others)?;
+    let complex = with_type!(data, T => Ok(<<T as Scalar>::Real as Scalar>::TYPE + Complex32::TYPE))?;
+    if data_w == data || data_w == complex { Ok(data_w == complex) } else { Err(INVALID_VALUE) }
+}
+
+/// `cusolverDnXgeev_bufferSize`.
+pub(crate) fn geev_size(
+    _: &Handle,
+    params: cusolverDnParams_t,
+    left: cusolverEigMode_t,
+    right: cusolverEigMode_t,
+    n: i64,
+    data: cudaDataType,
+    _: *const c_void,
+    lda: i64,
+    data_w: cudaDataType,
+    _: *const c_void,
+    data_left: cudaDataType,
+    _: *const c_void,
+    _: i64,
+    data_right: cudaDataType,
+    _: *const c_void,
+    ld_right: i64,
+    compute: cudaDataType,
+    device: *mut usize,
+    host: *mut usize,
+) -> Outcome {
+    check_general(params, data, data_w, &[data_left, data_right, compute])?;
+    let n = order(n)?;
+    arguments::leading(lda, n)?;
+    if general_eigen::wanted(left, right)? {
+        arguments::leading(ld_right, n)?;
+    }
+    with_type!(data, T => sizes(device, host, bytes::<T>(general_eigen::needed(n))))
+}
+
+/// `cusolverDnXgeev`, for right eigenvectors.
+pub(crate) fn geev(
+    handle: &Handle,
+    params: cusolverDnParams_t,
+    left: cusolverEigMode_t,
+    right: cusolverEigMode_t,
+    n: i64,
+    data: cudaDataType,
+    a: *mut c_void,
+    lda: i64,
+    data_w: cudaDataType,
+    w: *mut c_void,
+    data_left: cudaDataType,
+    _: *mut c_void,
+    _: i64,
+    data_right: cudaDataType,
+    vectors: *mut c_void,
+    ld_right: i64,
+    compute: cudaDataType,
+    buffer: *mut c_void,
+    given: usize,
+    _: *mut c_void,
+    _: usize,
+    info: *mut c_int,
+) -> Outcome {
+    let paired = check_general(params, data, data_w, &[data_left, data_right, compute])?;
+    let needed = general_eigen::needed(order(n)?);
+    with_type!(data, T => {
+        let call = call_with::<T>(handle, buffer, given, needed, n == 0)?;
+        let (w, vectors) = ((w.cast(), paired), (vectors.cast(), ld_right));
+        general_eigen::geev_of::<T>(call, (left, right), n, (a.cast(), lda), w, vectors, info)
     })
 }
