@@ -41,7 +41,7 @@ PyTorch's wheel has its kernels as machine code only. The simulated driver execu
 kernel.
 
 The second column is with [`cuarray_sim.pytorch.OnHost`](../how-to/pytorch.md#arithmetic-on-request), which carries out operations on the host. It is
-experimental, and on only if a program selects it.
+experimental, and on only with `--torch-on-host` or if a program selects it.
 
 {summary}
 

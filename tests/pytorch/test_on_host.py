@@ -205,3 +205,43 @@ def test_sparse_tensors_stay_sparse(on_host: None) -> None:
         assert (made.layout, made.device.type) == (torch.sparse_coo, "cuda")
     assert (sparse + sparse).to_dense().cpu().tolist() == (2 * dense).tolist()
     assert torch.sparse.mm(sparse, dense.cuda()).cpu().tolist() == (dense @ dense).tolist()
+
+
+def test_tensor_is_printed(on_host: None) -> None:
+    tensor = torch.arange(2000.0).cuda()
+    assert str(tensor[:3]) == "tensor([0., 1., 2.], device='cuda:0')"
+    assert "...," in str(tensor.half().view(2, 1000))
+    assert str(tensor[:2] > 0) == "tensor([False,  True], device='cuda:0')"
+
+
+def test_conversion_without_a_mode_has_the_type_the_device_and_the_layout(on_host: None) -> None:
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    tensor = torch.arange(6.0).view(2, 3).t().cuda()
+    with _disable_current_modes():
+        found = [
+            tensor.to(torch.int64),
+            tensor.to("cpu"),
+            tensor.to("cpu", torch.float64),
+            tensor.to(tensor, copy=True),
+        ]
+    for each, (device, dtype) in zip(
+        found,
+        [("cuda", torch.int64), ("cpu", torch.float32), ("cpu", torch.float64), ("cuda", torch.float32)],
+        strict=True,
+    ):
+        assert (each.device.type, each.dtype, each.stride()) == (device, dtype, tensor.stride())
+        assert each.cpu().tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+def test_operation_for_cuda_only_is_refused_by_name(on_host: None) -> None:
+    with pytest.raises(
+        NotImplementedError, match=r"aten\._cudnn_rnn_flatten_weight\.default: PyTorch has it for CUDA only"
+    ):
+        nn.LSTM(3, 4).cuda()
+
+
+def test_attention_runs(on_host: None) -> None:
+    heads = torch.randn(2, 2, 4, 8)
+    found = nn.functional.scaled_dot_product_attention(heads.cuda(), heads.cuda(), heads.cuda())
+    torch.testing.assert_close(found.cpu(), nn.functional.scaled_dot_product_attention(heads, heads, heads))

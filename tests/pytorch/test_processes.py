@@ -56,9 +56,9 @@ def test_expandable_segments_have_no_findings() -> None:
 
 
 def test_stand_in_that_is_called_names_function_and_library() -> None:
-    done = run("multiply.py")
+    done = run("compress.py")
     assert done.returncode == -6
-    assert "libcublas.so.13: cublasCreate_v2 was called, but this library is a stand-in" in done.stderr
+    assert "libcusparseLt.so.0: cusparseLtInit was called, but this library is a stand-in" in done.stderr
 
 
 def test_documented_script_has_the_documented_finding(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import os
 from .cuda_bindings import replace_static_runtime
 from .cupy.finder import find_built_modules
 from .stand_ins import PACKAGE, load_stand_ins
+from .torch_on_host import carry_out_on_host
 
 __all__: list[str] = []
 
@@ -20,6 +21,7 @@ def _start() -> None:
         load_stand_ins()
         replace_static_runtime()
         find_built_modules()
+        carry_out_on_host()
 
 
 _start()

@@ -30,6 +30,7 @@ from .findings_report import fingerprints
 from .hints import meant, refuse_numba_simulator
 from .library import MOST_DEVICES, SCHEDULE, SCHEDULES, install
 from .stand_ins import VERBOSE, note_at_exit
+from .torch_on_host import TORCH_ON_HOST
 
 __all__ = ["FOUND", "main"]
 
@@ -69,6 +70,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     os.environ.setdefault("CUARRAY_SIM_LEAKS", "0")
     if options.verbose:
         os.environ[VERBOSE] = "1"
+    if options.torch_on_host:
+        os.environ[TORCH_ON_HOST] = "1"
     if options.explore is not None and options.report is not None:
         parser.error("--report cannot be used with --explore: findings are the same under every schedule")
     try:
@@ -217,6 +220,11 @@ def _parser() -> argparse.ArgumentParser:
         action="store_const",
         const=False,
         help="keep NVIDIA's CUDA runtime, whose calls fail, in place of the one of cuarray-sim",
+    )
+    parser.add_argument(
+        "--torch-on-host",
+        action="store_true",
+        help="carry out PyTorch's operations on the host, in stream order: PyTorch's kernels are machine code",
     )
     parser.add_argument("--verbose", action="store_true", help="print each file that is put in place of NVIDIA's")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")

@@ -24,6 +24,7 @@ from .cupy.finder import find_built_modules
 from .hints import warn_of_late_install
 from .loader import file_that_serves, loaded_files
 from .stand_ins import load_stand_ins, pass_on_to_children, say
+from .torch_on_host import carry_out_on_host
 from .xla import set_environment
 
 __all__ = ["install", "is_installed", "library_path"]
@@ -133,6 +134,7 @@ def install(
     load_stand_ins()
     replace_static_runtime()
     find_built_modules()
+    carry_out_on_host()
     os.environ["CUARRAY_DRIVER"] = str(path)
     pass_on_to_children()
     set_environment()

@@ -18,6 +18,7 @@ from .account import check_settings
 from .cuda_runtime import describe
 from .hints import refuse_numba_simulator
 from .library import install
+from .torch_on_host import TORCH_ON_HOST
 
 __all__: list[str] = []
 
@@ -50,6 +51,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="write a page with a picture of each finding into FOLDER for each test that fails because of findings",
     )
+    group.addoption(
+        "--cuarray-sim-torch-on-host",
+        action="store_true",
+        default=False,
+        help="carry out PyTorch's operations on the host, in stream order: PyTorch's kernels are machine code",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -60,6 +67,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         return
     # Leaks are checked test by test, so a report at exit would repeat them.
     os.environ.setdefault("CUARRAY_SIM_LEAKS", "0")
+    if options.cuarray_sim_torch_on_host:
+        os.environ[TORCH_ON_HOST] = "1"
     try:
         refuse_numba_simulator()
         install(suppressions=options.cuarray_sim_suppressions)

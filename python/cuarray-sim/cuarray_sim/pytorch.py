@@ -9,6 +9,7 @@ depends on values. So findings name the elements that the operation reads and wr
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import functools
 import itertools
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
@@ -45,9 +47,6 @@ _NATIVE = {
 # These write each element of their first argument and read none.
 _REPLACING = {"fill_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "copy_", "_foreach_copy_"}
 
-# torch.compile turns modes off while it compiles. It then folds constants with elementwise operations, and makes and times examples with these.
-_FOR_COMPILER = {"fill_", "normal_", "random_", "mm", "addmm", "bmm", "baddbmm"}
-
 # The offset of a generator is a multiple of it.
 _STEP = 4
 
@@ -55,7 +54,7 @@ _HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 _counts = {"operations": 0}
 
-# The kernels for the compiler, while a mode is active.
+# The kernels for the compiler and for `print`, which turn modes off, while a mode is active.
 _kernels: list[torch.library.Library] = []
 
 
@@ -89,6 +88,7 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
         # The state of the host's generator, and the seed and offset of the device's generator that it stands for.
         self._random: tuple[tuple[int, int], torch.Tensor] | None = None
         self._registered = False
+        self._attention = sdpa_kernel(SDPBackend.MATH)
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -103,7 +103,13 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
         if not _kernels:
             _kernels.append(self._register_kernels())
             self._registered = True
+            # The other kernels of attention exist for CUDA only.
+            self._attention.__enter__()
         return self
+
+    def enter_thread(self) -> None:
+        """Become active in another thread too, until that ends."""
+        super().__enter__()
 
     def __exit__(self, *exception: Any) -> None:
         """Wait for the work, as it uses objects of this one."""
@@ -112,6 +118,7 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
         if self._registered:
             _kernels.clear()
             self._registered = False
+            self._attention.__exit__(None, None, None)
         torch.cuda.synchronize()
         self._settle()
 
@@ -127,12 +134,10 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
             except RuntimeError as error:
                 if "no kernel image" not in str(error):
                     raise
-        self._settle()
-        _counts["operations"] += 1
-        return _Operation(self, func, args, kwargs, device).enqueue()
+        return self._kernel(func, *args, **kwargs)
 
     def _register_kernels(self) -> torch.library.Library:
-        """Put functions in place of PyTorch's kernels for the compiler. They are removed with the returned object."""
+        """Put functions in place of PyTorch's kernels, where no mode is active. They are removed with the returned object."""
         library = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -142,12 +147,35 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
                 if namespace != "aten" or operation in _NATIVE:
                     continue
                 func = getattr(getattr(torch.ops.aten, operation), overload or "default")
-                if operation in _FOR_COMPILER or torch.Tag.pointwise in func.tags:
+                if not func.is_view and _is_on_host(func):
                     library.impl(func, functools.partial(self._kernel, func), "CUDA")
+            library.impl("_to_copy", self._to_copy, "CUDA")
         return library
 
     def _kernel(self, func: Any, *args: Any, **kwargs: Any) -> Any:
-        return self.__torch_dispatch__(func, (), args, kwargs)
+        self._settle()
+        _counts["operations"] += 1
+        device = _device(args, kwargs)
+        assert device is not None
+        return _Operation(self, func, args, kwargs, device).enqueue()
+
+    def _to_copy(self, tensor: torch.Tensor, **options: Any) -> torch.Tensor:
+        """Copy a tensor of a device. Elements are converted on the host."""
+        dtype = options.pop("dtype", None) or tensor.dtype
+        device = torch.device(options.pop("device", None) or tensor.device)
+        if dtype == tensor.dtype:
+            like = torch.empty_like(
+                tensor,
+                device=device,
+                layout=options.get("layout"),
+                pin_memory=options.get("pin_memory") or False,
+                memory_format=options.get("memory_format") or torch.preserve_format,
+            )
+            return like.copy_(tensor, non_blocking=options.get("non_blocking", False))
+        if device.type != "cuda":
+            return self._to_copy(tensor, device=device).to(dtype)
+        converted = self._kernel(torch.ops.aten._to_copy.default, tensor, dtype=dtype, device=tensor.device, **options)
+        return converted if device == tensor.device else self._to_copy(converted, device=device)
 
     def _enqueue(self, work: Callable[[], None], stream: torch.cuda.Stream) -> None:
         number = next(self._numbers)
@@ -170,10 +198,15 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
 
     def _settle(self) -> None:
         # A host function may not call the driver, so the buffers of work are freed here.
-        while self._done:
-            del self._work[self._done.pop()]
-        if self._errors:
-            raise self._errors.pop()
+        # Other threads may take the last element too.
+        with contextlib.suppress(IndexError):
+            while True:
+                del self._work[self._done.pop()]
+        error = None
+        with contextlib.suppress(IndexError):
+            error = self._errors.pop()
+        if error is not None:
+            raise error
 
     def _compute(self, func: Any, seed: tuple[int, int] | None, args: Any, kwargs: Any) -> Any:
         """Compute, with random numbers of the device's seed and offset if there is one, and leave the host's generator as it is."""
@@ -208,6 +241,10 @@ class _Operation:
         ):
             # Tensors without memory do not tell how many elements a sparse result has.
             return self.compute_now()
+        if not _is_on_host(self.func):
+            raise NotImplementedError(
+                f"cuarray_sim.pytorch.OnHost cannot carry out {self.func}: PyTorch has it for CUDA only"
+            )
         try:
             shapes = self.func(*tree_map(_on_meta, self.args), **tree_map(_on_meta, self.kwargs))
         except (NotImplementedError, RuntimeError):
@@ -337,6 +374,11 @@ def _next_seed(device: torch.device) -> tuple[int, int]:
     seed, offset = generator.initial_seed(), generator.get_offset()
     generator.set_offset(offset + _STEP)
     return seed, offset
+
+
+def _is_on_host(func: Any) -> bool:
+    """Return whether an operation on strided tensors has code for the host."""
+    return bool(torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), "CPU"))
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:

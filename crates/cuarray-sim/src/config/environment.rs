@@ -225,10 +225,11 @@ impl<F: Fn(&str) -> Result<Option<String>, String>> Settings<F> {
 }
 
 /// The switches that the Python package reads.
-const OF_THE_PACKAGE: [&str; 17] = [
+const OF_THE_PACKAGE: [&str; 18] = [
     "CUARRAY_SIM_RUNTIME",
     "CUARRAY_SIM_CUDA_BINDINGS",
     "CUARRAY_SIM_CUPY",
+    "CUARRAY_SIM_TORCH_ON_HOST",
     "CUARRAY_SIM_VERBOSE",
     "CUARRAY_SIM_NVJITLINK",
     "CUARRAY_SIM_NVRTC",

@@ -29,6 +29,7 @@ __all__ = [
     "MODULES",
     "SWITCH",
     "built_modules",
+    "execute_then",
     "find_built_modules",
     "installed_version",
     "is_built",
@@ -154,7 +155,7 @@ class _Finder:
         if RUNTIME not in built:
             return spec
         if name == _FIRST:
-            _execute_then(spec.loader, lambda _: _prepare(built))
+            execute_then(spec.loader, lambda _: _prepare(built))
         elif name in built:
             file = str(built[name])
             loader = importlib.machinery.ExtensionFileLoader(name, file)
@@ -162,11 +163,11 @@ class _Finder:
             spec.has_location = True
             say(f"{name} is {file}")
         else:
-            _execute_then(spec.loader, _refuse)
+            execute_then(spec.loader, _refuse)
         return spec
 
 
-def _execute_then(loader: Any, change: Callable[[types.ModuleType], None]) -> None:
+def execute_then(loader: Any, change: Callable[[types.ModuleType], None]) -> None:
     """Make a loader change a module after its execution."""
     execute = loader.exec_module
 
