@@ -82,6 +82,21 @@ def test_race_of_an_unmodified_program_has_its_lines(tmp_path: Path) -> None:
     assert "race.py:6" in found.stderr
 
 
+def test_program_that_installs_again_and_computes_on_the_host_ends_as_usual(tmp_path: Path) -> None:
+    (tmp_path / "host.py").write_text(
+        "import cuarray_sim, torch\ncuarray_sim.install()\ncuarray_sim.install()\nprint(torch.ones(2) + 1)\n"
+    )
+    found = run(tmp_path, "-m", "cuarray_sim", "--torch-on-host", "host.py")
+    assert (found.returncode, found.stdout) == (0, "tensor([2., 2.])\n"), found.stderr
+    assert "Traceback" not in found.stderr
+    (tmp_path / "device.py").write_text(
+        "import torch, cuarray_sim\ncuarray_sim.install()\nprint((torch.ones(2).cuda() + 1).cpu())\n"
+    )
+    found = run(tmp_path, "device.py", CUARRAY_SIM_TORCH_ON_HOST="1")
+    assert (found.returncode, found.stdout) == (0, "tensor([2., 2.])\n"), found.stderr
+    assert "1 operations of PyTorch were carried out" in found.stderr
+
+
 def test_child_process_and_pytest_obey_the_setting(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "import subprocess, sys, torch\n"

@@ -23,6 +23,9 @@ __all__ = ["TORCH_ON_HOST", "carry_out_on_host"]
 
 TORCH_ON_HOST = "CUARRAY_SIM_TORCH_ON_HOST"
 
+# The mode of the process, once it is active.
+_modes: list[Any] = []
+
 
 def carry_out_on_host() -> None:
     """Obey the setting in this process: now if PyTorch is imported, else after its import."""
@@ -49,7 +52,7 @@ class _Finder:
 
 def _begin(torch: ModuleType) -> None:
     """Activate one mode in this thread and in those that start later. A PyTorch without CUDA needs none."""
-    if torch.version.cuda is None:
+    if torch.version.cuda is None or _modes:
         return
     from .library import library_path
     from .pytorch import OnHost
@@ -57,6 +60,7 @@ def _begin(torch: ModuleType) -> None:
     # A child process loads the driver at its first call only.
     ctypes.CDLL(str(library_path()), mode=ctypes.RTLD_GLOBAL)
     mode = OnHost()
+    _modes.append(mode)
     mode.__enter__()
     atexit.register(_end, mode, torch)
 
