@@ -37,6 +37,10 @@ def on_host() -> Iterator[None]:
         lambda x: nn.functional.conv1d(x.view(1, 1, 24), x[:3].view(1, 1, 3)),
         lambda x: nn.functional.batch_norm(x.view(4, 6), None, None, training=True),
         lambda x: torch.linspace(0, 1, 5, device=x.device),
+        lambda x: torch.linalg.eigvals(x[:16].view(4, 4).exp().sin()).abs().sort()[0],
+        lambda x: torch.linalg.lstsq(x.view(6, 4).sin(), x[:6, None])[0],
+        lambda x: torch.linalg.svdvals(x.view(4, 6).cos()),
+        lambda x: torch.fft.rfft(x),
         lambda x: torch.mul(x, 2, out=torch.empty(0, device=x.device)),
         lambda x: torch.masked_select(x, x > 5, out=torch.empty(0, device=x.device)),
         lambda x: torch.nonzero(x, out=torch.empty(0, dtype=torch.int64, device=x.device)),
@@ -235,10 +239,49 @@ def test_conversion_without_a_mode_has_the_type_the_device_and_the_layout(on_hos
 
 
 def test_operation_for_cuda_only_is_refused_by_name(on_host: None) -> None:
-    with pytest.raises(
-        NotImplementedError, match=r"aten\._cudnn_rnn_flatten_weight\.default: PyTorch has it for CUDA only"
-    ):
-        nn.LSTM(3, 4).cuda()
+    with pytest.raises(NotImplementedError, match=r"aten\._cslt_compress\.default: PyTorch has it for CUDA only"):
+        torch._cslt_compress(torch.zeros(32, 32, dtype=torch.half).cuda())
+
+
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no-bias"])
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrent_layers_have_the_results_and_gradients_of_the_host(
+    on_host: None, kind: type[nn.RNNBase], bias: bool
+) -> None:
+    def results(device: str) -> list[torch.Tensor]:
+        torch.manual_seed(0)
+        layer = kind(5, 7, num_layers=2, bias=bias, bidirectional=True, dtype=torch.double).to(device)
+        inputs = torch.randn(4, 3, 5, dtype=torch.double).to(device).requires_grad_()
+        found, states = layer(inputs)
+        (found.square().sum() + sum(state.sum() for state in states)).backward()
+        return [each.detach().cpu() for each in (found, inputs.grad, *(weights.grad for weights in layer.parameters()))]
+
+    for found, expected in zip(results("cuda"), results("cpu"), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+def test_convolutional_net_trains_with_mixed_precision_and_infers(on_host: None) -> None:
+    def net(device: str) -> nn.Module:
+        torch.manual_seed(0)
+        layers = [nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 3)]
+        return nn.Sequential(*layers).to(device)
+
+    found, images, classes = net("cuda"), torch.randn(8, 1, 8, 8), torch.arange(8) % 3
+    torch.testing.assert_close(found(images.cuda()).cpu(), net("cpu")(images))
+    optimizer, scaler = torch.optim.SGD(found.parameters(), lr=0.1, momentum=0.9), torch.amp.GradScaler("cuda")
+    losses = []
+    for _ in range(8):
+        optimizer.zero_grad()
+        with torch.autocast("cuda", dtype=torch.float16):
+            loss = nn.functional.cross_entropy(found(images.cuda()), classes.cuda())
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 2
+    infers = net("cpu")
+    infers.load_state_dict(found.state_dict())
+    torch.testing.assert_close(found.eval()(images.cuda()).cpu(), infers.eval()(images))
 
 
 def test_attention_runs(on_host: None) -> None:

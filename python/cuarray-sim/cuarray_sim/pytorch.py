@@ -24,6 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from .export import call
+from .pytorch_cells import CELLS
 
 __all__ = ["OnHost"]
 
@@ -88,7 +89,7 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
         # The state of the host's generator, and the seed and offset of the device's generator that it stands for.
         self._random: tuple[tuple[int, int], torch.Tensor] | None = None
         self._registered = False
-        self._attention = sdpa_kernel(SDPBackend.MATH)
+        self._flags = contextlib.ExitStack()
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -103,8 +104,9 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
         if not _kernels:
             _kernels.append(self._register_kernels())
             self._registered = True
-            # The other kernels of attention exist for CUDA only.
-            self._attention.__enter__()
+            # PyTorch chooses operations that exist for CUDA only before this class sees them.
+            self._flags.enter_context(sdpa_kernel(SDPBackend.MATH))
+            self._flags.enter_context(torch.backends.cudnn.flags(enabled=False))
         return self
 
     def enter_thread(self) -> None:
@@ -118,7 +120,7 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
         if self._registered:
             _kernels.clear()
             self._registered = False
-            self._attention.__exit__(None, None, None)
+            self._flags.close()
         torch.cuda.synchronize()
         self._settle()
 
@@ -229,6 +231,7 @@ class _Operation:
 
     def __init__(self, mode: OnHost, func: Any, args: Any, kwargs: Any, device: torch.device) -> None:
         self.mode, self.func, self.args, self.kwargs, self.device = mode, func, args, kwargs, device
+        self.compute = CELLS.get(func, func)
         self.stream = torch.cuda.current_stream(device)
         self.seed = _next_seed(device) if torch.Tag.nondeterministic_seeded in func.tags else None
         self.staged: dict[int, tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = {}
@@ -246,7 +249,7 @@ class _Operation:
                 f"cuarray_sim.pytorch.OnHost cannot carry out {self.func}: PyTorch has it for CUDA only"
             )
         try:
-            shapes = self.func(*tree_map(_on_meta, self.args), **tree_map(_on_meta, self.kwargs))
+            shapes = self.compute(*tree_map(_on_meta, self.args), **tree_map(_on_meta, self.kwargs))
         except (NotImplementedError, RuntimeError):
             return self.compute_now()
         written = list(self.written())
@@ -270,11 +273,12 @@ class _Operation:
 
         # Without references to tensors on the device, which the caching allocator may reuse.
         buffers = [buffer for _, buffer in self.made]
-        compute = functools.partial(self.mode._compute, self.func, self.seed, args, kwargs)
+        compute = functools.partial(self.mode._compute, self.compute, self.seed, args, kwargs)
 
         def work() -> None:
             for buffer, tensor in zip(buffers, _tensors(compute()), strict=False):
-                buffer.copy_(tensor)
+                # Batch normalization for inference saves nothing on the host.
+                buffer.copy_(tensor) if tensor.numel() else buffer.zero_()
 
         self.mode._enqueue(work, self.stream)
         for other in others:
@@ -292,7 +296,7 @@ class _Operation:
         written = list(self.written())
         for stream in (self.stream, *self.streams_of_other_devices()):
             stream.synchronize()
-        found = self.mode._compute(self.func, self.seed, args, kwargs)
+        found = self.mode._compute(self.compute, self.seed, args, kwargs)
         for tensor in written:
             _, flat, host = self.staged[id(tensor)]
             if tensor.shape != host.shape:
@@ -378,7 +382,7 @@ def _next_seed(device: torch.device) -> tuple[int, int]:
 
 def _is_on_host(func: Any) -> bool:
     """Return whether an operation on strided tensors has code for the host."""
-    return bool(torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), "CPU"))
+    return func in CELLS or bool(torch._C._dispatch_has_computed_kernel_for_dispatch_key(func.name(), "CPU"))
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
