@@ -25,13 +25,23 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(number))
 }
 
-/// Returns the PTX of the newest target up to `most`: an error without such PTX, `None` for damaged data.
-pub(super) fn ptx(bytes: &[u8], most: u32) -> Option<Result<String, ImageError>> {
+/// The PTX of a fat binary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ptx {
+    pub text: String,
+    /// Whether it is for a newer device, and takes the place of machine code for this one.
+    pub for_newer: bool,
+}
+
+/// Returns the PTX of the newest target up to `most`. If there is machine code for such a device instead, that of the oldest newer target.
+/// An error without such PTX, `None` for damaged data.
+pub(super) fn ptx(bytes: &[u8], most: u32) -> Option<Result<Ptx, ImageError>> {
     let head = number::<2>(bytes, 6)? as usize;
     let end = (number::<8>(bytes, 8)?).checked_add(head as u64)?;
     let bytes = bytes.get(..usize::try_from(end).ok()?.min(bytes.len()))?;
     let mut found: Option<((u32, bool), String)> = None;
-    let (mut newer, mut has_machine_code, mut has_lto_ir) = (None, false, false);
+    let mut later: Option<(u32, String)> = None;
+    let (mut newer, mut has_machine_code, mut has_lto_ir, mut has_code_for_device) = (None, false, false, false);
     let mut at = head;
     while at < bytes.len() {
         let kind = number::<2>(bytes, at)? as u16;
@@ -41,7 +51,12 @@ pub(super) fn ptx(bytes: &[u8], most: u32) -> Option<Result<String, ImageError>>
         if next <= at || head < 64 {
             return None;
         }
-        has_machine_code |= kind == MACHINE_CODE;
+        if kind == MACHINE_CODE {
+            let target = number::<4>(bytes, at + 28)? as u32;
+            has_machine_code = true;
+            // By the manual, a device runs machine code for its major version with at most its minor version.
+            has_code_for_device |= target / 10 == most / 10 && target <= most;
+        }
         has_lto_ir |= kind == LTO_IR;
         if kind == PTX {
             let (stored, target) = (number::<4>(bytes, at + 16)?, number::<4>(bytes, at + 28)?);
@@ -70,6 +85,9 @@ pub(super) fn ptx(bytes: &[u8], most: u32) -> Option<Result<String, ImageError>>
             let rank = (target, suffix.is_some());
             if !runs(target, suffix, most) {
                 newer = newer.max(Some(target));
+                if suffix.is_none() && target > most && later.as_ref().is_none_or(|(oldest, _)| target < *oldest) {
+                    later = Some((target, text));
+                }
             } else if found.as_ref().is_none_or(|(newest, _)| *newest < rank) {
                 found = Some((rank, text));
             }
@@ -78,7 +96,8 @@ pub(super) fn ptx(bytes: &[u8], most: u32) -> Option<Result<String, ImageError>>
     }
     let without = if has_lto_ir && !has_machine_code { ImageError::LtoIr } else { ImageError::MachineCode };
     let missing = newer.map_or(without, ImageError::NewerTarget);
-    Some(found.map(|(_, text)| text).ok_or(missing))
+    let replacing = later.filter(|_| has_code_for_device).map(|(_, text)| Ptx { text, for_newer: true });
+    Some(found.map(|(_, text)| Ptx { text, for_newer: false }).or(replacing).ok_or(missing))
 }
 
 /// The letter behind the number of PTX text's `.target`.
@@ -100,12 +119,12 @@ fn runs(target: u32, suffix: Option<char>, capability: u32) -> bool {
 }
 
 /// Returns the PTX of a fat binary that takes part in a link; `None` for NVIDIA's device runtime library.
-pub(super) fn linkable(bytes: &[u8], most: u32) -> Result<Option<String>, ImageError> {
+pub(super) fn linkable(bytes: &[u8], most: u32) -> Result<Option<Ptx>, ImageError> {
     let is_runtime = |text: &str| text.contains(DEVICE_RUNTIME);
     match ptx(bytes, most).ok_or(ImageError::Unknown)? {
-        Ok(text) => Ok(Some(text).filter(|text| !is_runtime(text))),
+        Ok(found) => Ok(Some(found).filter(|found| !is_runtime(&found.text))),
         // The library may have PTX for the newest devices only.
-        Err(_) if matches!(ptx(bytes, u32::MAX), Some(Ok(text)) if is_runtime(&text)) => Ok(None),
+        Err(_) if matches!(ptx(bytes, u32::MAX), Some(Ok(found)) if is_runtime(&found.text)) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -113,14 +132,16 @@ pub(super) fn linkable(bytes: &[u8], most: u32) -> Result<Option<String>, ImageE
 /// Returns the PTX of every fat binary in a static library.
 ///
 /// NVIDIA's device runtime library (`libcudadevrt.a`) is left out, because the machine provides its functions.
-pub(super) fn archive(bytes: &[u8], most: u32) -> Vec<String> {
+pub(super) fn archive(bytes: &[u8], most: u32) -> Vec<Ptx> {
     let magic = 0xba55_ed50_u32.to_le_bytes();
     let mut texts = Vec::new();
     let mut at = 0;
     while let Some(found) = bytes[at..].windows(4).position(|window| window == magic) {
         at += found;
         if number::<2>(bytes, at + 4) == Some(1) {
-            texts.extend(ptx(&bytes[at..], most).and_then(Result::ok).filter(|text| !text.contains(DEVICE_RUNTIME)));
+            texts.extend(
+                ptx(&bytes[at..], most).and_then(Result::ok).filter(|found| !found.text.contains(DEVICE_RUNTIME)),
+            );
         }
         at += 4;
     }
@@ -159,23 +180,48 @@ pub(super) mod tests {
         bytes
     }
 
+    /// The text of the chosen PTX.
+    fn text_of(bytes: &[u8], most: u32) -> Option<Result<String, ImageError>> {
+        ptx(bytes, most).map(|found| found.map(|found| found.text))
+    }
+
+    #[test]
+    fn ptx_for_a_newer_device_takes_the_place_of_machine_code_for_the_device() {
+        let (older, newer) = (entry(1, 100, 1, b"older\0", 0), entry(1, 120, 1, b"newer\0", 0));
+        let own = entry(1, 100, 1, b".target sm_100a\0", 0);
+        let code = |target| entry(2, target, 1, b"\x7fELF", 0);
+        let chosen = |entries: &[&Vec<u8>], device| {
+            let entries: Vec<_> = entries.iter().map(|entry| (*entry).clone()).collect();
+            ptx(&fat(&entries), device).unwrap().map(|found| (found.text, found.for_newer))
+        };
+        let text = |text: &str, for_newer| Ok((text.to_owned(), for_newer));
+        assert_eq!(chosen(&[&code(90), &newer, &older], 90), text("older", true));
+        assert_eq!(chosen(&[&older, &code(80), &code(86)], 89), text("older", true));
+        assert_eq!(chosen(&[&code(90), &older, &newer], 120), text("newer", false));
+        assert_eq!(chosen(&[&code(90), &own, &newer], 90), text("newer", true));
+        // Machine code for another device does not run, and neither does PTX for one newer architecture alone.
+        assert_eq!(chosen(&[&code(80), &code(100), &newer], 90), Err(ImageError::NewerTarget(120)));
+        assert_eq!(chosen(&[&code(89), &newer], 86), Err(ImageError::NewerTarget(120)));
+        assert_eq!(chosen(&[&code(90), &own], 90), Err(ImageError::NewerTarget(100)));
+    }
+
     #[test]
     fn newest_target_of_the_device_is_chosen() {
         let bytes = fat(&[entry(2, 90, 1, b"\x7fELF", 0), entry(1, 75, 1, b"old\0", 0), entry(1, 80, 1, b"new\0", 0)]);
-        assert_eq!(ptx(&bytes, 90), Some(Ok("new".to_owned())));
-        assert_eq!(ptx(&bytes, 79), Some(Ok("old".to_owned())));
-        assert_eq!(ptx(&bytes, 70), Some(Err(ImageError::NewerTarget(80))));
-        assert_eq!(ptx(&fat(&[entry(2, 90, 1, b"\x7fELF", 0)]), 90), Some(Err(ImageError::MachineCode)));
+        assert_eq!(text_of(&bytes, 90), Some(Ok("new".to_owned())));
+        assert_eq!(text_of(&bytes, 79), Some(Ok("old".to_owned())));
+        assert_eq!(text_of(&bytes, 70), Some(Err(ImageError::NewerTarget(80))));
+        assert_eq!(text_of(&fat(&[entry(2, 90, 1, b"\x7fELF", 0)]), 90), Some(Err(ImageError::MachineCode)));
     }
 
     #[test]
     fn lto_ir_is_named_if_there_is_no_other_code() {
         let (ir, elf) = (entry(8, 90, 1, b"w\xcf\x18\xc3", 0), entry(2, 90, 1, b"\x7fELF", 0));
         let text = entry(1, 80, 1, b"text\0", 0);
-        assert_eq!(ptx(&fat(std::slice::from_ref(&ir)), 90), Some(Err(ImageError::LtoIr)));
-        assert_eq!(ptx(&fat(&[ir.clone(), elf]), 90), Some(Err(ImageError::MachineCode)));
-        assert_eq!(ptx(&fat(&[ir.clone(), text.clone()]), 90), Some(Ok("text".to_owned())));
-        assert_eq!(ptx(&fat(&[ir, text]), 70), Some(Err(ImageError::NewerTarget(80))));
+        assert_eq!(text_of(&fat(std::slice::from_ref(&ir)), 90), Some(Err(ImageError::LtoIr)));
+        assert_eq!(text_of(&fat(&[ir.clone(), elf]), 90), Some(Err(ImageError::MachineCode)));
+        assert_eq!(text_of(&fat(&[ir.clone(), text.clone()]), 90), Some(Ok("text".to_owned())));
+        assert_eq!(text_of(&fat(&[ir, text]), 70), Some(Err(ImageError::NewerTarget(80))));
     }
 
     #[test]
@@ -185,15 +231,15 @@ pub(super) mod tests {
         let bytes = fat(&[ptx_for(80, "80"), ptx_for(90, "90a"), ptx_for(100, "100f"), ptx_for(120, "120")]);
         for (device, target) in [(75, None), (80, Some("80")), (90, Some("90a")), (89, Some("80")), (100, Some("100f"))]
         {
-            assert_eq!(ptx(&bytes, device).unwrap().ok(), target.map(text), "{device}");
+            assert_eq!(text_of(&bytes, device).unwrap().ok(), target.map(text), "{device}");
         }
         for (device, target) in [(103, "100f"), (110, "80"), (120, "120"), (121, "120"), (u32::MAX, "120")] {
-            assert_eq!(ptx(&bytes, device), Some(Ok(text(target))), "{device}");
+            assert_eq!(text_of(&bytes, device), Some(Ok(text(target))), "{device}");
         }
         let both = fat(&[ptx_for(90, "90a"), ptx_for(90, "90")]);
-        assert_eq!(ptx(&both, 90), Some(Ok(text("90a"))));
-        assert_eq!(ptx(&both, 100), Some(Ok(text("90"))));
-        assert_eq!(ptx(&fat(&[ptx_for(90, "90a")]), 100), Some(Err(ImageError::NewerTarget(90))));
+        assert_eq!(text_of(&both, 90), Some(Ok(text("90a"))));
+        assert_eq!(text_of(&both, 100), Some(Ok(text("90"))));
+        assert_eq!(text_of(&fat(&[ptx_for(90, "90a")]), 100), Some(Err(ImageError::NewerTarget(90))));
     }
 
     #[test]
@@ -212,10 +258,14 @@ pub(super) mod tests {
     fn compressed_ptx_is_expanded() {
         for (flags, data) in [(LZ4, LZ4_DATA), (ZSTD, ZSTD_DATA)] {
             let length = PLAIN.len() as u64;
-            assert_eq!(ptx(&fat(&[entry(1, 80, flags, data, length)]), 90), Some(Ok(PLAIN.to_owned())), "{flags:#x}");
+            assert_eq!(
+                text_of(&fat(&[entry(1, 80, flags, data, length)]), 90),
+                Some(Ok(PLAIN.to_owned())),
+                "{flags:#x}"
+            );
             for wrong in [0, length - 1, length + 1, 1 << 40, u64::MAX] {
                 let image = fat(&[entry(1, 80, flags, data, wrong)]);
-                assert_eq!(ptx(&image, 90), Some(Err(ImageError::MachineCode)), "{flags:#x}: {wrong}");
+                assert_eq!(text_of(&image, 90), Some(Err(ImageError::MachineCode)), "{flags:#x}: {wrong}");
             }
         }
     }
@@ -225,6 +275,7 @@ pub(super) mod tests {
         let runtime = format!(".global .u32 {DEVICE_RUNTIME};");
         let parts = [&b"first"[..], runtime.as_bytes(), b"second"];
         let bytes: Vec<u8> = parts.iter().flat_map(|text| fat(&[entry(1, 80, 1, text, 0)])).collect();
-        assert_eq!(archive(&bytes, 90), ["first", "second"]);
+        let texts: Vec<_> = archive(&bytes, 90).into_iter().map(|found| found.text).collect();
+        assert_eq!(texts, ["first", "second"]);
     }
 }

@@ -15,6 +15,8 @@ pub struct Image {
     pub modules: Vec<(String, String)>,
     /// The limit of registers of a thread; 0 means none.
     pub max_registers: u32,
+    /// Whether PTX for a newer device takes the place of machine code that the image has for the device.
+    pub for_newer: bool,
 }
 
 /// The reason why an image is refused.
@@ -66,12 +68,12 @@ impl Image {
     }
 
     /// Reads an image of known length for a device. Of a fat binary, it takes the PTX of the newest target up to
-    /// `capability`, ten times the device's compute capability.
+    /// `capability`, ten times the device's compute capability. If the device would run machine code, because all PTX is for newer
+    /// devices, it takes the PTX of the oldest of these.
     pub fn read_for(bytes: &[u8], capability: u32) -> Result<Image, ImageError> {
         // An object file of the host may hold fat binaries.
         if bytes.starts_with(b"\x7fELF") && bytes.get(18..20).is_some_and(|machine| machine != CUDA_MACHINE) {
-            let modules = fatbin::archive(bytes, capability).into_iter().map(|text| (String::new(), text)).collect();
-            let image = Image { modules, max_registers: 0 };
+            let image = Image::of(fatbin::archive(bytes, capability));
             return if image.modules.is_empty() { Err(ImageError::MachineCode) } else { Ok(image) };
         }
         if bytes.starts_with(b"\x7fELF") {
@@ -84,12 +86,10 @@ impl Image {
             return linked(rest).ok_or(ImageError::Unknown);
         }
         if bytes.starts_with(&FAT.to_le_bytes()) {
-            let text = fatbin::ptx(bytes, capability).ok_or(ImageError::Unknown)??;
-            return Ok(Image { modules: vec![(String::new(), text)], max_registers: 0 });
+            return Ok(Image::of([fatbin::ptx(bytes, capability).ok_or(ImageError::Unknown)??]));
         }
         if bytes.starts_with(b"!<arch>\n") {
-            let modules = fatbin::archive(bytes, capability).into_iter().map(|text| (String::new(), text)).collect();
-            return Ok(Image { modules, max_registers: 0 });
+            return Ok(Image::of(fatbin::archive(bytes, capability)));
         }
         // The length may include the nul that ends the text.
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
@@ -102,7 +102,16 @@ impl Image {
         if text.trim().is_empty() || suspicious && text.contains(control) {
             return Err(ImageError::Unknown);
         }
-        Ok(Image { modules: vec![(String::new(), text.to_owned())], max_registers: 0 })
+        Ok(Image { modules: vec![(String::new(), text.to_owned())], ..Image::default() })
+    }
+
+    fn of(found: impl IntoIterator<Item = fatbin::Ptx>) -> Image {
+        let mut image = Image::default();
+        for ptx in found {
+            image.for_newer |= ptx.for_newer;
+            image.modules.push((String::new(), ptx.text));
+        }
+        image
     }
 
     /// Reads an image of unknown length for a device; see [`read_for`](Image::read_for).
@@ -259,18 +268,18 @@ impl<'a> Memory<'a> {
             let (2, Some(list)) = (version, list) else {
                 return Image::read_for(fat_at(wrapper.wrapping_add(8))?, capability);
             };
-            let mut modules = Vec::new();
+            let mut found = Vec::new();
             for index in 0..Self::LIST {
                 let place = list.wrapping_add(index * size_of::<*const u8>());
                 if self.value::<*const u8>(place).is_some_and(|fat| fat.is_null()) {
                     break;
                 }
-                modules.extend(fatbin::linkable(fat_at(place)?, capability)?.map(|text| (String::new(), text)));
+                found.extend(fatbin::linkable(fat_at(place)?, capability)?);
             }
-            if modules.is_empty() {
+            if found.is_empty() {
                 return Image::read_for(fat_at(wrapper.wrapping_add(8))?, capability);
             }
-            Ok(Image { modules, max_registers: 0 })
+            Ok(Image::of(found))
         }
     }
 }
@@ -290,7 +299,7 @@ fn linked(bytes: &[u8]) -> Option<Image> {
         String::from_utf8(take(usize::try_from(length).ok()?)?.to_vec()).ok()
     };
     let modules = (0..count).map(|_| Some((text()?, text()?))).collect::<Option<Vec<_>>>()?;
-    Some(Image { modules, max_registers })
+    Some(Image { modules, max_registers, for_newer: false })
 }
 
 #[cfg(test)]
@@ -333,7 +342,7 @@ mod tests {
     fn image_that_states_more_bytes_than_are_readable_is_refused() {
         let fat = fatbin::tests::fat(&[fatbin::tests::entry(1, 80, 1, b".version 8.0\0", 0)]);
         assert_eq!(at(&fat).map(|image| image.modules.len()), Ok(1));
-        let linked = Image { modules: vec![(String::new(), "x".to_owned())], max_registers: 0 }.to_bytes();
+        let linked = Image { modules: vec![(String::new(), "x".to_owned())], ..Image::default() }.to_bytes();
         for bytes in [&fat[..], &linked] {
             assert!(at(bytes).is_ok());
             assert!((0..bytes.len()).all(|length| at(&bytes[..length]) == Err(ImageError::Unknown)));
@@ -366,7 +375,8 @@ mod tests {
         use fatbin::tests::{entry, fat};
         use std::ptr::null;
         let ptx = |target, text: &str| fat(&[entry(2, 90, 1, b"\x7fELF", 0), entry(1, target, 1, text.as_bytes(), 0)]);
-        let [first, second, newer] = [ptx(80, "first"), ptx(90, "second"), ptx(100, "newer")];
+        let [first, second] = [ptx(80, "first"), ptx(90, "second")];
+        let newer = fat(&[entry(1, 100, 1, b"newer", 0)]);
         let (linked, code) = (fat(&[]), fat(&[entry(2, 75, 1, b"\x7fELF", 0)]));
         let runtime = ptx(121, ".global .u32 __CNPRT_VERSION_NUMBER__;");
         let list = [first.as_ptr(), second.as_ptr(), runtime.as_ptr(), null()];
@@ -400,7 +410,7 @@ mod tests {
     #[test]
     fn linked_images_are_read_back() {
         let modules = vec![("a".to_owned(), ".version 8.0".to_owned()), (String::new(), "x".repeat(1000))];
-        let image = Image { modules, max_registers: 57 };
+        let image = Image { modules, max_registers: 57, for_newer: false };
         let bytes = image.to_bytes();
         assert_eq!(Image::read(&bytes).as_ref(), Ok(&image));
         // SAFETY: the container states its length.

@@ -166,7 +166,8 @@ fn functions_with_a_body_are_defined_and_others_are_only_declared() {
     let source = format!(
         "{HEAD}.extern .func far(.param .b32 a);\n.func near();\n.func empty() {{ }}\n.visible .entry k() {{ call near, (); ret; }}\n.func near() {{ ret; }}\n"
     );
-    let functions = crate::check(&crate::Image { modules: vec![(String::new(), source)], max_registers: 0 }).unwrap();
+    let functions =
+        crate::check(&crate::Image { modules: vec![(String::new(), source)], ..crate::Image::default() }).unwrap();
     let mut defined = functions.iter().map(|each| (each.name.as_str(), each.is_defined())).collect::<Vec<_>>();
     defined.sort_unstable();
     assert_eq!(defined, [("empty", true), ("far", false), ("k", true), ("near", true)]);

@@ -155,7 +155,7 @@ fn load_and_launch(seed: u64, rounds: usize) {
     for round in 0..rounds {
         let source = MODULES[round % MODULES.len()];
         let text = mutated(source, &mut random);
-        let image = Image { modules: vec![(String::new(), text)], max_registers: 0 };
+        let image = Image { modules: vec![(String::new(), text)], ..Image::default() };
         match load_image(&image) {
             Ok(program) => {
                 loaded += 1;
@@ -192,7 +192,7 @@ fn changed_modules_never_crash_for_long() {
 #[test]
 fn real_modules_load() {
     for source in MODULES {
-        let image = Image { modules: vec![(String::new(), source.to_owned())], max_registers: 0 };
+        let image = Image { modules: vec![(String::new(), source.to_owned())], ..Image::default() };
         let program = load_image(&image).unwrap_or_else(|error| panic!("{error}"));
         program.kernels.values().for_each(|kernel| launch(&program, *kernel));
     }

@@ -108,7 +108,7 @@ fn newest_ptx(driver_version: i32) -> (u32, u32) {
     }
 }
 
-/// Checks that the driver reads the version of each module, and that the devices run its target.
+/// Checks that the driver reads the version of each module, and that the devices run its target, or machine code in its place.
 ///
 /// # Errors
 /// `CUDA_ERROR_UNSUPPORTED_PTX_VERSION` for a version that is too new. `CUDA_ERROR_INVALID_PTX` for another target, as
@@ -129,7 +129,7 @@ pub(super) fn check_headers(call: &Call<'_>, image: &Image, log: &Log) -> Result
                 newest.0, newest.1
             );
             (header.lines[0], text, CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-        } else if !header.runs_on(device) {
+        } else if !header.runs_on(device) && !image.for_newer {
             let text = format!(
                 ".target sm_{target}{suffix} does not run on this device, sm_{device}; \
                  CUARRAY_SIM_COMPUTE_CAPABILITY sets the compute capability of the simulated devices"

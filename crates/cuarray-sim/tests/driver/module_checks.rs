@@ -90,13 +90,15 @@ fn ptx_for_another_device_is_invalid() {
     ok!(program, cuLinkDestroy(link));
 }
 
-/// A fat binary with plain PTX for each target.
-fn fat_binary(targets: &[u32]) -> Vec<u8> {
+/// A fat binary with machine code for each target of `code`, which nothing reads, and with plain PTX for each of `targets`.
+fn fat_binary(code: &[u32], targets: &[u32]) -> Vec<u8> {
     let mut body = Vec::new();
-    for target in targets {
-        let mut text = ptx("8.0", &format!("sm_{target}"), ADD).into_bytes_with_nul();
+    let code = code.iter().map(|target| (2, target, b"\x7fELF\0\0\0\0".to_vec()));
+    let texts =
+        targets.iter().map(|target| (1, target, ptx("8.7", &format!("sm_{target}"), ADD).into_bytes_with_nul()));
+    for (kind, target, mut text) in code.chain(texts) {
         text.resize(text.len().next_multiple_of(8), 0);
-        let mut head = vec![1, 0, 1, 1, 64, 0, 0, 0];
+        let mut head = vec![kind, 0, 1, 1, 64, 0, 0, 0];
         head.extend((text.len() as u64).to_le_bytes());
         head.extend((text.len() as u32).to_le_bytes());
         head.extend([0; 8]);
@@ -115,14 +117,25 @@ fn fat_binary(targets: &[u32]) -> Vec<u8> {
 #[test]
 fn fat_binary_gives_the_newest_ptx_of_the_device() {
     let program = Program::with(Config { compute_capability: (8, 6), ..Config::default() });
-    let (result, module, log) = load(&program, fat_binary(&[75, 80, 90]).as_ptr().cast());
+    let (result, module, log) = load(&program, fat_binary(&[], &[75, 80, 90]).as_ptr().cast());
     assert!(result.is_success(), "{log}");
     let mut function = CUfunction::NULL;
     ok!(program, cuModuleGetFunction(&mut function, module, c"k".as_ptr()));
     assert_eq!(attribute(&program, function, 5), 80);
-    let (result, _, log) = load(&program, fat_binary(&[90, 89]).as_ptr().cast());
+    let (result, _, log) = load(&program, fat_binary(&[75, 90], &[90, 89]).as_ptr().cast());
     assert_eq!(result, CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU);
     assert!(log.contains("sm_90, a newer device"), "{log}");
+}
+
+#[test]
+fn newer_ptx_runs_where_the_device_would_run_machine_code() {
+    let program = Program::with(Config { compute_capability: (8, 6), ..Config::default() });
+    let (result, module, log) = load(&program, fat_binary(&[75, 80], &[100, 90]).as_ptr().cast());
+    assert!(result.is_success(), "{log}");
+    let mut function = CUfunction::NULL;
+    ok!(program, cuModuleGetFunction(&mut function, module, c"k".as_ptr()));
+    // A program that chooses by the version of the PTX gets the one whose code runs.
+    assert_eq!(attribute(&program, function, 5), 90);
 }
 
 /// Readable memory, and inaccessible memory behind it.
@@ -159,7 +172,7 @@ impl Room {
 #[test]
 fn image_that_is_cut_short_or_not_readable_is_invalid() {
     let program = Program::new();
-    let bytes = fat_binary(&[75, 80]);
+    let bytes = fat_binary(&[], &[75, 80]);
     let room = Room::new();
     assert!(load(&program, room.at_the_end(&bytes).cast()).0.is_success());
     for length in 1..bytes.len() {

@@ -190,7 +190,7 @@ impl Link {
             let text = format!("{text}\nERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX ({name})");
             Failure::new(Failure::PTX_COMPILE, text)
         };
-        let image = Image { modules: vec![(name.to_owned(), text)], max_registers: 0 };
+        let image = Image { modules: vec![(name.to_owned(), text)], ..Image::default() };
         let refused = |error: cuarray_ptx::Error| failed(message(&error));
         let headers = cuarray_ptx::headers(&image).map_err(refused)?;
         let architecture = self.options.architecture;
@@ -251,7 +251,7 @@ impl Link {
         if modules.is_empty() {
             modules.push((String::new(), EMPTY.to_owned()));
         }
-        let image = Image { modules, max_registers: self.options.max_registers };
+        let image = Image { modules, max_registers: self.options.max_registers, ..Image::default() };
         match cuarray_ptx::load(&image) {
             Ok(program) if self.options.verbose => {
                 let functions = program.functions().len();

@@ -31,7 +31,7 @@ fn run(options: &Options, driver_version: u32, messages: &mut Messages) -> Optio
     for (name, bytes) in texts {
         modules.push((name.clone(), text(&name, &bytes, messages)?));
     }
-    let image = Image { modules, max_registers: 0 };
+    let image = Image { modules, ..Image::default() };
     check_headers(&image, architecture, driver_version, messages)?;
     let usage = match check(&image, options.has("compile-only")) {
         Ok(usage) => usage,
@@ -98,7 +98,7 @@ fn check_headers(
     messages: &mut Messages,
 ) -> Option<()> {
     for (name, text) in &image.modules {
-        let alone = Image { modules: vec![(name.clone(), text.clone())], max_registers: 0 };
+        let alone = Image { modules: vec![(name.clone(), text.clone())], ..Image::default() };
         let header = match cuarray_ptx::headers(&alone) {
             Ok(headers) => *headers.first()?,
             Err(error) => {

@@ -98,7 +98,7 @@ pub(crate) fn cuLinkComplete(
     let (image, log) = {
         let state_of = call.lock();
         let link = state_of.links.get(&state).ok_or(INVALID_HANDLE)?;
-        (Image { modules: link.inputs.clone(), max_registers: link.max_registers }, link.log)
+        (Image { modules: link.inputs.clone(), max_registers: link.max_registers, ..Image::default() }, link.log)
     };
     if image.modules.is_empty() {
         return Err(CUresult::CUDA_ERROR_INVALID_IMAGE);
