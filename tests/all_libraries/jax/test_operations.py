@@ -129,6 +129,31 @@ def test_random_numbers(name: str) -> None:
     compare(lambda: getattr(jax.random, name)(jax.random.key(3), *arguments))
 
 
+DEFINITE = SQUARE @ SQUARE.T + 12 * np.eye(12, dtype=np.float32)
+DECOMPOSITIONS: dict[str, tuple[Callable[..., Any], ...]] = {
+    "solve": (jnp.linalg.solve, DEFINITE, SQUARE),
+    "inv": (jnp.linalg.inv, DEFINITE),
+    "det": (lambda a: jnp.linalg.slogdet(a)[1], DEFINITE),
+    "cholesky": (jnp.linalg.cholesky, DEFINITE),
+    "qr": (lambda a: abs(jnp.linalg.qr(a)[1]), SQUARE),
+    "svd": (lambda a: jnp.linalg.svd(a)[1], SQUARE),
+    "eigh": (lambda a: jnp.linalg.eigh(a)[0], DEFINITE),
+    "lstsq": (lambda a, b: jnp.linalg.lstsq(a, b)[0], DEFINITE, SQUARE),
+    "pinv": (jnp.linalg.pinv, DEFINITE),
+}
+
+
+@pytest.mark.parametrize("name", DECOMPOSITIONS)
+def test_decomposition(name: str) -> None:
+    function, *arguments = DECOMPOSITIONS[name]
+    compare(function, *arguments, tolerance=1e-3)
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "fft2", "rfft2"])
+def test_transform(name: str) -> None:
+    compare(getattr(jnp.fft, name), VALUES, tolerance=1e-3)
+
+
 def test_linear_algebra_without_cusolver() -> None:
     compare(lambda a: (jnp.linalg.norm(a), jnp.trace(a), jnp.kron(a[:2, :2], a[:2, :2])), SQUARE, tolerance=1e-3)
     compare(lambda a: jnp.linalg.matrix_power(a, 3), SQUARE, tolerance=1e-2)
