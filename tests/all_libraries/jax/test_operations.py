@@ -144,13 +144,13 @@ DECOMPOSITIONS: dict[str, tuple[Callable[..., Any], ...]] = {
 
 
 @pytest.mark.parametrize("name", DECOMPOSITIONS)
-def test_decomposition(name: str) -> None:
+def test_decomposition_is_that_of_the_host(name: str) -> None:
     function, *arguments = DECOMPOSITIONS[name]
     compare(function, *arguments, tolerance=1e-3)
 
 
 @pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "fft2", "rfft2"])
-def test_transform(name: str) -> None:
+def test_transform_is_that_of_the_host(name: str) -> None:
     compare(getattr(jnp.fft, name), VALUES, tolerance=1e-3)
 
 
