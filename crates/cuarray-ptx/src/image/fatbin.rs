@@ -29,8 +29,8 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ptx {
     pub text: String,
-    /// Whether it is for a newer device, and takes the place of machine code for this one.
-    pub for_newer: bool,
+    /// Its target, if that is a newer device, and the PTX takes the place of machine code for this one.
+    pub newer_target: Option<u32>,
 }
 
 /// Returns the PTX of the newest target up to `most`. If there is machine code for such a device instead, that of the oldest newer target.
@@ -96,8 +96,9 @@ pub(super) fn ptx(bytes: &[u8], most: u32) -> Option<Result<Ptx, ImageError>> {
     }
     let without = if has_lto_ir && !has_machine_code { ImageError::LtoIr } else { ImageError::MachineCode };
     let missing = newer.map_or(without, ImageError::NewerTarget);
-    let replacing = later.filter(|_| has_code_for_device).map(|(_, text)| Ptx { text, for_newer: true });
-    Some(found.map(|(_, text)| Ptx { text, for_newer: false }).or(replacing).ok_or(missing))
+    let replacing =
+        later.filter(|_| has_code_for_device).map(|(target, text)| Ptx { text, newer_target: Some(target) });
+    Some(found.map(|(_, text)| Ptx { text, newer_target: None }).or(replacing).ok_or(missing))
 }
 
 /// The letter behind the number of PTX text's `.target`.
@@ -192,13 +193,13 @@ pub(super) mod tests {
         let code = |target| entry(2, target, 1, b"\x7fELF", 0);
         let chosen = |entries: &[&Vec<u8>], device| {
             let entries: Vec<_> = entries.iter().map(|entry| (*entry).clone()).collect();
-            ptx(&fat(&entries), device).unwrap().map(|found| (found.text, found.for_newer))
+            ptx(&fat(&entries), device).unwrap().map(|found| (found.text, found.newer_target))
         };
-        let text = |text: &str, for_newer| Ok((text.to_owned(), for_newer));
-        assert_eq!(chosen(&[&code(90), &newer, &older], 90), text("older", true));
-        assert_eq!(chosen(&[&older, &code(80), &code(86)], 89), text("older", true));
-        assert_eq!(chosen(&[&code(90), &older, &newer], 120), text("newer", false));
-        assert_eq!(chosen(&[&code(90), &own, &newer], 90), text("newer", true));
+        let text = |text: &str, target| Ok((text.to_owned(), target));
+        assert_eq!(chosen(&[&code(90), &newer, &older], 90), text("older", Some(100)));
+        assert_eq!(chosen(&[&older, &code(80), &code(86)], 89), text("older", Some(100)));
+        assert_eq!(chosen(&[&code(90), &older, &newer], 120), text("newer", None));
+        assert_eq!(chosen(&[&code(90), &own, &newer], 90), text("newer", Some(120)));
         // Machine code for another device does not run, and neither does PTX for one newer architecture alone.
         assert_eq!(chosen(&[&code(80), &code(100), &newer], 90), Err(ImageError::NewerTarget(120)));
         assert_eq!(chosen(&[&code(89), &newer], 86), Err(ImageError::NewerTarget(120)));

@@ -15,8 +15,8 @@ pub struct Image {
     pub modules: Vec<(String, String)>,
     /// The limit of registers of a thread; 0 means none.
     pub max_registers: u32,
-    /// Whether PTX for a newer device takes the place of machine code that the image has for the device.
-    pub for_newer: bool,
+    /// The target of PTX for a newer device that takes the place of machine code for the device, if there is such PTX.
+    pub newer_target: Option<u32>,
 }
 
 /// The reason why an image is refused.
@@ -108,7 +108,7 @@ impl Image {
     fn of(found: impl IntoIterator<Item = fatbin::Ptx>) -> Image {
         let mut image = Image::default();
         for ptx in found {
-            image.for_newer |= ptx.for_newer;
+            image.newer_target = image.newer_target.max(ptx.newer_target);
             image.modules.push((String::new(), ptx.text));
         }
         image
@@ -141,6 +141,14 @@ impl Image {
             }
             Image::read_for(memory.image(image).ok_or(ImageError::Unknown)?, capability)
         }
+    }
+
+    /// Returns the image as an input of a link, which takes no PTX for newer devices.
+    ///
+    /// # Errors
+    /// [`ImageError::NewerTarget`].
+    pub fn for_link(self) -> Result<Image, ImageError> {
+        self.newer_target.map_or(Ok(self), |target| Err(ImageError::NewerTarget(target)))
     }
 
     /// Returns a linked image with these modules.
@@ -299,7 +307,7 @@ fn linked(bytes: &[u8]) -> Option<Image> {
         String::from_utf8(take(usize::try_from(length).ok()?)?.to_vec()).ok()
     };
     let modules = (0..count).map(|_| Some((text()?, text()?))).collect::<Option<Vec<_>>>()?;
-    Some(Image { modules, max_registers, for_newer: false })
+    Some(Image { modules, max_registers, newer_target: None })
 }
 
 #[cfg(test)]
@@ -410,7 +418,7 @@ mod tests {
     #[test]
     fn linked_images_are_read_back() {
         let modules = vec![("a".to_owned(), ".version 8.0".to_owned()), (String::new(), "x".repeat(1000))];
-        let image = Image { modules, max_registers: 57, for_newer: false };
+        let image = Image { modules, max_registers: 57, newer_target: None };
         let bytes = image.to_bytes();
         assert_eq!(Image::read(&bytes).as_ref(), Ok(&image));
         // SAFETY: the container states its length.

@@ -129,7 +129,7 @@ pub(super) fn check_headers(call: &Call<'_>, image: &Image, log: &Log) -> Result
                 newest.0, newest.1
             );
             (header.lines[0], text, CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-        } else if !header.runs_on(device) && !image.for_newer {
+        } else if !header.runs_on(device) && image.newer_target.is_none() {
             let text = format!(
                 ".target sm_{target}{suffix} does not run on this device, sm_{device}; \
                  CUARRAY_SIM_COMPUTE_CAPABILITY sets the compute capability of the simulated devices"

@@ -136,6 +136,15 @@ fn newer_ptx_runs_where_the_device_would_run_machine_code() {
     ok!(program, cuModuleGetFunction(&mut function, module, c"k".as_ptr()));
     // A program that chooses by the version of the PTX gets the one whose code runs.
     assert_eq!(attribute(&program, function, 5), 90);
+    // Other inputs of a link are for the device itself.
+    let mut link = CUlinkState::NULL;
+    let none = std::ptr::null_mut();
+    ok!(program, cuLinkCreate_v2(0, none, none.cast(), &mut link));
+    let bytes = fat_binary(&[80], &[90]);
+    let (data, size) = (bytes.as_ptr().cast_mut().cast(), bytes.len());
+    let name = std::ptr::null();
+    fails!(program, NO_BINARY_FOR_GPU, cuLinkAddData_v2(link, 4, data, size, name, 0, none, none.cast()));
+    ok!(program, cuLinkDestroy(link));
 }
 
 /// Readable memory, and inaccessible memory behind it.

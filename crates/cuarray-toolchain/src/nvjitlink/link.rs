@@ -145,7 +145,7 @@ impl Link {
         if is_lto {
             return self.add_lto(given, data, name);
         }
-        match Image::read_for(data, self.options.architecture) {
+        match Image::read_for(data, self.options.architecture).and_then(Image::for_link) {
             Ok(image) => {
                 for (inner, text) in image.modules {
                     let name = if inner.is_empty() { name } else { &inner };

@@ -36,7 +36,8 @@ pub(crate) fn cuLinkCreate_v2(
 /// Adds an input.
 fn add(call: &Call<'_>, link: CUlinkState, bytes: &[u8], name: String) -> Result<(), CUresult> {
     let log = call.lock().links.get(&link).ok_or(INVALID_HANDLE)?.log;
-    let image = Image::read_for(bytes, capability(call)).map_err(|error| refused(call, &log, error))?;
+    let image = Image::read_for(bytes, capability(call)).and_then(Image::for_link);
+    let image = image.map_err(|error| refused(call, &log, error))?;
     check_headers(call, &image, &log)?;
     let mut state = call.lock();
     let link = state.links.get_mut(&link).ok_or(INVALID_HANDLE)?;
