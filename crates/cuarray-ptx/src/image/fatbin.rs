@@ -130,7 +130,7 @@ pub(super) fn linkable(bytes: &[u8], most: u32) -> Result<Option<Ptx>, ImageErro
     }
 }
 
-/// Returns the PTX of every fat binary in a static library.
+/// Returns the PTX for a device of every fat binary in a static library.
 ///
 /// NVIDIA's device runtime library (`libcudadevrt.a`) is left out, because the machine provides its functions.
 pub(super) fn archive(bytes: &[u8], most: u32) -> Vec<Ptx> {
@@ -140,9 +140,8 @@ pub(super) fn archive(bytes: &[u8], most: u32) -> Vec<Ptx> {
     while let Some(found) = bytes[at..].windows(4).position(|window| window == magic) {
         at += found;
         if number::<2>(bytes, at + 4) == Some(1) {
-            texts.extend(
-                ptx(&bytes[at..], most).and_then(Result::ok).filter(|found| !found.text.contains(DEVICE_RUNTIME)),
-            );
+            let is_input = |found: &Ptx| found.newer_target.is_none() && !found.text.contains(DEVICE_RUNTIME);
+            texts.extend(ptx(&bytes[at..], most).and_then(Result::ok).filter(is_input));
         }
         at += 4;
     }
@@ -272,10 +271,11 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_device_runtime_library_is_left_out_of_archives() {
+    fn the_device_runtime_library_and_ptx_for_newer_devices_are_left_out_of_archives() {
         let runtime = format!(".global .u32 {DEVICE_RUNTIME};");
         let parts = [&b"first"[..], runtime.as_bytes(), b"second"];
-        let bytes: Vec<u8> = parts.iter().flat_map(|text| fat(&[entry(1, 80, 1, text, 0)])).collect();
+        let mut bytes: Vec<u8> = parts.iter().flat_map(|text| fat(&[entry(1, 80, 1, text, 0)])).collect();
+        bytes.extend(fat(&[entry(2, 90, 1, b"\x7fELF", 0), entry(1, 100, 1, b"newer", 0)]));
         let texts: Vec<_> = archive(&bytes, 90).into_iter().map(|found| found.text).collect();
         assert_eq!(texts, ["first", "second"]);
     }
