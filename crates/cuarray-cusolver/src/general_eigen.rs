@@ -82,10 +82,8 @@ pub(crate) fn geev_of<T: Scalar>(
     let a = Stored::of(a, (n, n), leading(lda, n)?);
     let a = call.updates(c"A", a.region())?;
     let w = call.writes_vector(c"W", w, 2 * n)?;
-    let vectors = match wants {
-        true => Some(call.writes(c"VR", Stored::of(vectors, (n, n), leading(ld, n)?).region())?),
-        false => None,
-    };
+    let vectors =
+        wants.then(|| call.writes(c"VR", Stored::of(vectors, (n, n), leading(ld, n)?).region())).transpose()?;
     let info = call.info(info)?;
     call.computes(move |data| {
         let (a, w) = (data.take::<T>(a), data.take::<T::Real>(w));

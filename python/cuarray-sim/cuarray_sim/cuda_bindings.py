@@ -19,9 +19,9 @@ import importlib.machinery
 import os
 import sys
 import warnings
-from collections.abc import Sequence
 from types import ModuleType
 
+from .after_import import after_import
 from .cuda_runtime import runtimes
 from .stand_ins import say
 
@@ -55,8 +55,8 @@ def replace_static_runtime() -> None:
                 RuntimeWarning,
                 stacklevel=3,
             )
-    elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    else:
+        after_import(_PUBLISHER, _replace_in_extension)
 
 
 def replaced() -> list[str]:
@@ -64,27 +64,10 @@ def replaced() -> list[str]:
     return _replaced
 
 
-class _Finder:
-    """Finds ``cuda.bindings.cyruntime`` as the other finders do, with a loader that changes its capsules."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if name != _PUBLISHER:
-            return None
-        for finder in sys.meta_path:
-            spec = None if finder is self else finder.find_spec(name, path, target)
-            if spec is not None:
-                if isinstance(spec.loader, importlib.machinery.ExtensionFileLoader):
-                    spec.loader = _Loader(spec.loader.name, spec.loader.path)
-                return spec
-        return None
-
-
-class _Loader(importlib.machinery.ExtensionFileLoader):
-    def exec_module(self, module: ModuleType) -> None:
-        super().exec_module(module)
-        _replace(module)
+def _replace_in_extension(publisher: ModuleType) -> None:
+    spec = publisher.__spec__
+    if spec is not None and isinstance(spec.loader, importlib.machinery.ExtensionFileLoader):
+        _replace(publisher)
 
 
 def _replace(publisher: ModuleType) -> None:

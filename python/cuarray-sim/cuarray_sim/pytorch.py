@@ -136,7 +136,7 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
             except RuntimeError as error:
                 if "no kernel image" not in str(error):
                     raise
-        return self._kernel(func, *args, **kwargs)
+        return self._carry_out(func, args, kwargs, device)
 
     def _register_kernels(self) -> torch.library.Library:
         """Put functions in place of PyTorch's kernels, where no mode is active. They are removed with the returned object."""
@@ -155,10 +155,13 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
         return library
 
     def _kernel(self, func: Any, *args: Any, **kwargs: Any) -> Any:
-        self._settle()
-        _counts["operations"] += 1
         device = _device(args, kwargs)
         assert device is not None
+        return self._carry_out(func, args, kwargs, device)
+
+    def _carry_out(self, func: Any, args: Any, kwargs: Any, device: torch.device) -> Any:
+        self._settle()
+        _counts["operations"] += 1
         return _Operation(self, func, args, kwargs, device).enqueue()
 
     def _to_copy(self, tensor: torch.Tensor, **options: Any) -> torch.Tensor:

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import importlib.machinery
 import os
 import sys
 import threading
-from collections.abc import Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
-from .cupy.finder import execute_then
+from .after_import import after_import
 
 __all__ = ["TORCH_ON_HOST", "carry_out_on_host"]
 
@@ -32,22 +30,8 @@ def carry_out_on_host() -> None:
     if os.environ.get(TORCH_ON_HOST, "").strip() not in ("", "0"):
         if torch := sys.modules.get("torch"):
             _begin(torch)
-        elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-            sys.meta_path.insert(0, _Finder())
-
-
-class _Finder:
-    """Finds PyTorch, and begins after its import."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if name != "torch":
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            execute_then(spec.loader, _begin)
-        return spec
+        else:
+            after_import("torch", _begin)
 
 
 def _begin(torch: ModuleType) -> None:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..after_import import execute_then
 from ..stand_ins import say
 
 __all__ = [
@@ -29,7 +30,6 @@ __all__ = [
     "MODULES",
     "SWITCH",
     "built_modules",
-    "execute_then",
     "find_built_modules",
     "installed_version",
     "is_built",
@@ -165,17 +165,6 @@ class _Finder:
         else:
             execute_then(spec.loader, _refuse)
         return spec
-
-
-def execute_then(loader: Any, change: Callable[[types.ModuleType], None]) -> None:
-    """Make a loader change a module after its execution."""
-    execute = loader.exec_module
-
-    def execute_and_change(module: types.ModuleType) -> None:
-        execute(module)
-        change(module)
-
-    loader.exec_module = execute_and_change
 
 
 def _refuse(module: types.ModuleType) -> None:
