@@ -3,6 +3,7 @@
 use super::Why;
 use super::view::View;
 use crate::races::cell::Kind;
+use smallvec::SmallVec;
 
 /// A thread of the grid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +29,9 @@ pub(crate) struct Mark {
     /// Whether it is a read by the read-only path, which races with each write of the launch.
     pub read_only: bool,
 }
+
+/// The plain accesses to a piece of memory: mostly a write, or a write and a read.
+pub(super) type Cell = SmallVec<[Mark; 2]>;
 
 impl Mark {
     /// The lanes other than the thread itself whose access is not ordered before an access with a view.

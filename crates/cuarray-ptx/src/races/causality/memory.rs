@@ -5,9 +5,9 @@
 //! kept with their [`Location`].
 
 use super::clusters::Clusters;
-use super::mark::{Actor, Conflict, Mark};
+use super::mark::{Actor, Cell, Conflict, Mark};
 pub(super) use super::page::PAGE;
-use super::page::{Cell, Page, Placed, Spare};
+use super::page::{Page, Placed, Spare};
 use super::proxies::Fenced;
 use super::stale::Flags;
 use super::threads::{Group, Missed, Scope, Threads};
@@ -140,8 +140,35 @@ impl Memory {
         true
     }
 
+    /// Compares and records plain accesses of lanes to shared memory of their block, each of `size` bytes at an offset. `mark` has the
+    /// lanes, and `view` is what they all know. Returns the lanes, all behind the others, that must be compared one by one.
+    pub(crate) fn weak_in_shared(
+        &mut self,
+        view: &View,
+        mark: Mark,
+        (offsets, size): (&[u64; 32], u32),
+        values: &[u32; 32],
+    ) -> u32 {
+        let mut rest = mark.lanes;
+        while rest != 0 {
+            let lane = rest.trailing_zeros();
+            let address = in_shared(mark.block, offsets[lane as usize]);
+            let index = self.index(address / PAGE);
+            let actor = Actor { block: mark.block, warp: mark.warp.into(), lane };
+            let mark = Mark { lanes: 1 << lane, value: values[lane as usize], ..mark };
+            match self.pages[index].only_cells((address % PAGE) as u32, size) {
+                Some(cells) if cells.iter().all(|cell| is_behind(cell, view, actor, &mark)) => {
+                    cells.iter_mut().for_each(|cell| keep(cell, view, actor, mark));
+                }
+                // The other lanes may race with this one.
+                _ => break,
+            }
+            rest &= rest - 1;
+        }
+        rest
+    }
+
     /// Compares and records a plain access of at most one page. `view` is what its thread knows.
-    #[inline(always)]
     pub(crate) fn weak(
         &mut self,
         threads: &Threads,
@@ -158,17 +185,9 @@ impl Memory {
         page.fit(offset, size);
         let pieces = page.cells_of(offset, size);
         for cell in &mut page.cells[pieces] {
-            if cell.is_empty() {
-                cell.push(mark);
-                continue;
-            }
-            let settled = |other: &Mark| view.has_settled(other.block, other.stamp) && !other.read_only;
             match mark.kind {
+                _ if is_behind(cell, view, actor, &mark) => keep(cell, view, actor, mark),
                 Kind::Read => read(cell, threads, view, actor, mark, found),
-                _ if cell.iter().all(settled) => {
-                    cell.clear();
-                    cell.push(mark);
-                }
                 _ => write(cell, threads, view, actor, mark, strict, found),
             }
         }
@@ -324,6 +343,28 @@ fn meet(threads: &Threads, view: &View, actor: Actor, other: &Mark, strict: bool
         found.push(Conflict { mark: *other, lane, why: reason(threads, actor, other, lane) });
     }
     unknown != 0
+}
+
+/// Whether an access is ordered behind all that it conflicts with. `false` also where [`read`] and [`write`] must look closer.
+#[inline(always)]
+fn is_behind(cell: &Cell, view: &View, actor: Actor, mark: &Mark) -> bool {
+    cell.iter().all(|other| {
+        let reads = mark.kind == Kind::Read && other.kind == Kind::Read;
+        let merges = mark.kind != Kind::Read && other.stamp == mark.stamp && other.lanes != mark.lanes;
+        !mark.read_only && !other.read_only && (reads || !merges && other.unknown(view, actor) == 0)
+    })
+}
+
+/// Records an access that is ordered behind all that it conflicts with.
+#[inline(always)]
+fn keep(cell: &mut Cell, view: &View, actor: Actor, mark: Mark) {
+    match mark.kind {
+        Kind::Read => keep_read(cell, view, actor, mark),
+        _ => {
+            cell.clear();
+            cell.push(mark);
+        }
+    }
 }
 
 fn read(cell: &mut Cell, threads: &Threads, view: &View, actor: Actor, mark: Mark, found: &mut Vec<Conflict>) {

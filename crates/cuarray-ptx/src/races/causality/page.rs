@@ -1,9 +1,8 @@
 //! A page of the memory of the grid: the accesses to its pieces, and its locations.
 
 use super::location::Location;
-use super::mark::Mark;
+use super::mark::{Cell, Mark};
 use super::row::Row;
-use smallvec::SmallVec;
 
 /// The size of a page in bytes.
 pub(super) const PAGE: u64 = 256;
@@ -11,9 +10,6 @@ pub(super) const PAGE: u64 = 256;
 const LARGEST: u32 = 3;
 /// The size of the largest location.
 const WIDEST: u32 = 16;
-
-/// The plain accesses to a piece of a page: mostly a write, or a write and a read.
-pub(super) type Cell = SmallVec<[Mark; 2]>;
 
 /// A location with its place, which a search reads without the location.
 pub(super) struct Placed {
@@ -51,9 +47,9 @@ impl Page {
         Page { shift: LARGEST, cells: Vec::new(), rows: Vec::new(), locations: Vec::new() }
     }
 
-    /// Drops the accesses. The next ones have the same sizes mostly, so the pieces stay as small.
+    /// Drops the accesses. The next ones are like them mostly, so the cells stay, with their memory.
     pub(super) fn clear(&mut self, spare: &mut Spare) {
-        self.cells.clear();
+        self.cells.iter_mut().for_each(Cell::clear);
         self.rows.clear();
         spare.extend(self.locations.drain(..).map(|placed| placed.location));
     }
@@ -134,6 +130,16 @@ impl Page {
             true => 0..0,
             false => (offset >> self.shift) as usize..((offset + size - 1) >> self.shift) as usize + 1,
         }
+    }
+
+    /// The cells of an access that covers whole ones, unless other records overlap it.
+    #[inline(always)]
+    pub(super) fn only_cells(&mut self, offset: u32, size: u32) -> Option<&mut [Cell]> {
+        let is_whole = (offset | size).trailing_zeros() >= self.shift && self.rows.is_empty();
+        if !is_whole || !self.locations.is_empty() && !self.overlapped(offset, size).is_empty() {
+            return None;
+        }
+        self.cells.get_mut((offset >> self.shift) as usize..((offset + size) >> self.shift) as usize)
     }
 
     /// The locations that overlap an access.

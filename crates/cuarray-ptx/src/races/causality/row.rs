@@ -1,7 +1,6 @@
 //! Rows: coalesced accesses as one record.
 
-use super::mark::Mark;
-use super::page::Cell;
+use super::mark::{Cell, Mark};
 use crate::races::cell::Kind;
 
 /// The plain accesses of lanes to consecutive pieces: each lane of a mask to the piece behind that of the lane before. All these accesses
@@ -52,7 +51,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use crate::races::causality::mark::{Actor, Conflict, Mark};
-    use crate::races::causality::memory::Memory;
+    use crate::races::causality::memory::{Memory, in_shared};
     use crate::races::causality::threads::{Clock, Scope, Threads};
     use crate::races::causality::view::View;
     use crate::races::causality::{Strong, Why, times};
@@ -153,6 +152,97 @@ mod tests {
     fn named(lane: u32, conflict: &Conflict) -> Found {
         let mark = &conflict.mark;
         (lane, (mark.block, mark.warp, conflict.lane), (mark.pc, mark.kind as u32), conflict.why)
+    }
+
+    impl Grid {
+        /// Lets lanes access offsets in shared memory, together or one by one.
+        fn share(
+            &mut self,
+            (actor, lanes): (Actor, u32),
+            (offsets, size): (&[u64; 32], u32),
+            (pc, kind): (u32, Kind),
+            values: &[u32; 32],
+            together: bool,
+        ) -> Vec<Found> {
+            let threads = &self.threads[actor.block as usize];
+            let view = |lane| {
+                let group = threads.of(actor.warp, lane);
+                (group.lanes, View::new(group.known_of(true), threads.height, actor.block))
+            };
+            let (of_all, known) = view(lanes.trailing_zeros());
+            let mut left = lanes;
+            if together && of_all & lanes == lanes {
+                let mark = Mark { lanes, ..self.mark(actor, pc, kind) };
+                left = self.memory.weak_in_shared(&known, mark, (offsets, size), values);
+                self.rows += lanes.count_ones() - left.count_ones();
+            }
+            let mut all = Vec::new();
+            for lane in (0..32).filter(|lane| left >> lane & 1 == 1) {
+                let actor = Actor { lane, ..actor };
+                let mark = Mark { value: values[lane as usize], ..self.mark(actor, pc, kind) };
+                let (threads, known) = (&self.threads[actor.block as usize], view(lane).1);
+                let (at, mut found) = (in_shared(actor.block, offsets[lane as usize]), Vec::new());
+                self.memory.weak(threads, &known, (actor, mark), (at, size), &mut found);
+                all.extend(found.iter().map(|conflict| named(lane, conflict)));
+            }
+            distinct(all)
+        }
+    }
+
+    #[test]
+    fn lanes_that_are_compared_together_have_the_races_of_each() {
+        let mut state = 5_u64;
+        let mut random = |below: u32| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as u32 % below
+        };
+        let (mut races, mut together) = (0, 0);
+        for round in 0..600 {
+            let (mut fast, mut slow) = (Grid::new(round % 2 == 1), Grid::new(round % 2 == 1));
+            for pc in 0..40 {
+                let actor = Actor { block: 0, warp: random(WARPS), lane: 0 };
+                match random(12) {
+                    0..4 => [&mut fast, &mut slow].into_iter().for_each(|grid| grid.synchronize(0)),
+                    4 => {
+                        for grid in [&mut fast, &mut slow] {
+                            grid.threads[0].synchronize_lanes(actor.warp, u32::MAX);
+                        }
+                    }
+                    5 if random(8) == 0 => {
+                        let (actor, address) =
+                            (Actor { lane: random(32), ..actor }, in_shared(0, u64::from(random(128) * 4)));
+                        let found = [&mut fast, &mut slow].map(|grid| grid.add(actor, address, pc));
+                        assert_eq!(found[0], found[1]);
+                    }
+                    _ => {
+                        let size = [4, 4, 4, 4, 1, 2, 8, 16][random(8) as usize];
+                        let lanes = [u32::MAX, u32::MAX, random(u32::MAX) | 1, 1 << random(32)][random(4) as usize];
+                        // Lanes have one place, consecutive places, or any.
+                        let way = random(3);
+                        let (first, places) = (random(32), 512 / size);
+                        let offsets = std::array::from_fn(|lane| {
+                            let place = [first, first + lane as u32, random(places)][way as usize] % places;
+                            u64::from(place * size)
+                        });
+                        let kind = if random(2) == 0 { Kind::Read } else { Kind::Write };
+                        let equal = [1, 2, 32][random(3) as usize];
+                        let values = std::array::from_fn(|lane| lane as u32 / equal);
+                        let accesses = ((actor, lanes), (&offsets, size), (pc, kind));
+                        let expected = slow.share(accesses.0, accesses.1, accesses.2, &values, false);
+                        let found = fast.share(accesses.0, accesses.1, accesses.2, &values, true);
+                        assert_eq!(found, expected);
+                        races += expected.len();
+                    }
+                }
+                for address in (0..512).step_by(32).map(|offset| in_shared(0, offset)) {
+                    let last = [&fast, &slow].map(|grid| grid.memory.last_write(address));
+                    let of = |mark: &Mark| (mark.pc, mark.stamp, mark.block, mark.warp);
+                    assert_eq!(last[0].as_ref().map(of), last[1].as_ref().map(of));
+                }
+            }
+            together += fast.rows;
+        }
+        assert!(races > 1_000 && together > 10_000, "{races} races and {together} lanes are too few to show anything");
     }
 
     #[test]
