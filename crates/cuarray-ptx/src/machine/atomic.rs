@@ -95,9 +95,6 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
         if machine.locate_atomic(instruction, T::Word::SIZE) == Flow::Stop {
             return Flow::Stop;
         }
-        if machine.races.on {
-            machine.watch_atomic(instruction, T::Word::SIZE);
-        }
         let other = machine.extra(instruction, 0);
         let (b, c) = (
             machine.slots::<T::Slot>(instruction.b),
@@ -122,8 +119,8 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
                 machine.slots::<T::Slot>(instruction.d).add(lane).write(T::of(old).write());
             }
         }
-        if machine.causality.is_some() {
-            machine.watch_atomic_causally(instruction, (T::Word::SIZE, 1), instruction.d != LEFT_OUT, kept);
+        if machine.races.on {
+            machine.watch_atomic(instruction, (T::Word::SIZE, 1), instruction.d != LEFT_OUT, kept);
         }
         machine.note_operation((instruction.c, T::Word::SIZE), digest, changed, instruction.d != LEFT_OUT);
         if machine.undefined.is_some() {

@@ -22,9 +22,6 @@ unsafe fn vector_body<T: Stored, F: Fn(T, T) -> T + Copy>(
         if machine.locate_atomic(&address, (size * count) as u32) == Flow::Stop {
             return Flow::Stop;
         }
-        if machine.races.on {
-            machine.watch_atomic(instruction, (size * count) as u32);
-        }
         for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
             for index in 0..count {
                 let source = machine.slots::<T::Slot>(machine.extra(instruction, 1 + count + index));
@@ -37,9 +34,9 @@ unsafe fn vector_body<T: Stored, F: Fn(T, T) -> T + Copy>(
                 }
             }
         }
-        if machine.causality.is_some() {
+        if machine.races.on {
             let result = (0..count).any(|index| machine.extra(instruction, 1 + index) != LEFT_OUT);
-            machine.watch_atomic_causally(instruction, (size as u32, count as u32), result, 0);
+            machine.watch_atomic(instruction, (size as u32, count as u32), result, 0);
         }
     }
     Flow::Next
@@ -59,9 +56,6 @@ pub(crate) unsafe fn atomic128(machine: &mut Machine<'_>, instruction: &Instruct
     unsafe {
         if machine.locate_atomic(instruction, 16) == Flow::Stop {
             return Flow::Stop;
-        }
-        if machine.races.on {
-            machine.watch_atomic(instruction, 16);
         }
         let mut kept = 0;
         for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
@@ -83,8 +77,8 @@ pub(crate) unsafe fn atomic128(machine: &mut Machine<'_>, instruction: &Instruct
                 target.add(lane + 32).write(old[1]);
             }
         }
-        if machine.causality.is_some() {
-            machine.watch_atomic_causally(instruction, (16, 1), instruction.d != LEFT_OUT, kept);
+        if machine.races.on {
+            machine.watch_atomic(instruction, (16, 1), instruction.d != LEFT_OUT, kept);
         }
     }
     Flow::Next

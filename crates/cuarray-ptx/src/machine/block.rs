@@ -373,11 +373,7 @@ impl Machine<'_> {
             self.block.set_written(reserved.start, reserved.end);
         }
         self.block.printed.clear();
-        if self.races.on {
-            let watched = self.block.watched.get_or_insert_default();
-            watched.start(threads.div_ceil(32) as usize, self.grid.turn);
-            self.start_causally(number, threads.div_ceil(32) as usize);
-        }
+        self.watch_block(number, threads.div_ceil(32) as usize);
         let function = &self.program.functions[self.launch.kernel as usize];
         self.block.warps.resize_with(threads.div_ceil(32) as usize, Box::default);
         for (index, warp) in self.block.warps.iter_mut().enumerate() {

@@ -192,9 +192,7 @@ pub(crate) unsafe fn fence(machine: &mut Machine<'_>, instruction: &Instruction)
             machine.recorder.note_fence(strength_of(fence.scope), fence.releases, fence.acquires);
         }
     }
-    if machine.causality.is_some() {
-        machine.fence_causally(instruction.imm);
-    }
+    machine.watch_fence(instruction.imm);
     Flow::Next
 }
 

@@ -110,7 +110,7 @@ impl Machine<'_> {
 
     /// Records that threads have exited, which counts as an arrival at every barrier of the cluster.
     pub(crate) fn cluster_threads_ended(&mut self, lanes: u32) {
-        self.exit_causally();
+        self.watch_cluster_exit();
         let withdrawn = (self.arrived_now() & lanes).count_ones();
         let barrier = &mut self.clusters[self.block.cluster].barrier;
         barrier.arrived -= u64::from(withdrawn);
@@ -228,7 +228,7 @@ impl Machine<'_> {
         let slot = self.block.cluster;
         self.nanoseconds = self.nanoseconds.max(self.launch.nanoseconds(self.block.cycles()));
         let last = self.clusters[slot].block_ends(self.block.rank);
-        self.end_causally(last);
+        self.watch_block_end(last);
         if last && self.has_clusters() {
             self.compare_cluster(slot);
         }
@@ -249,10 +249,7 @@ pub(crate) unsafe fn arrive(machine: &mut Machine<'_>, instruction: &Instruction
     let warp = &mut machine.warp;
     warp.cluster_arrived |= lanes;
     warp.cluster_odd = warp.cluster_odd & !lanes | odd & lanes;
-    if let Some(watched) = machine.block.watched.as_mut() {
-        watched.order.arrive_at_cluster(warp.number);
-    }
-    machine.cluster_causally(None, lanes, instruction.imm & 1 == 1);
+    machine.watch_cluster_arrival(lanes, instruction.imm & 1 == 1);
     machine.search.moved += 1;
     if machine.clusters[machine.block.cluster].barrier.arrive(lanes.count_ones()) {
         machine.cluster_barrier_completed();
@@ -282,11 +279,7 @@ pub(crate) unsafe fn wait(machine: &mut Machine<'_>, _: &Instruction) -> Flow {
         machine.mask &= !pending;
     }
     machine.warp.cluster_arrived &= !machine.mask;
-    let (warp, members, live) = (machine.warp.number, machine.mask, !machine.warp.dead);
-    if let Some(watched) = machine.block.watched.as_mut() {
-        watched.order.wait_for_cluster(turn, warp, members, live);
-    }
-    machine.cluster_causally(Some(turn), members, false);
+    machine.watch_cluster_wait(turn, machine.mask);
     Flow::Next
 }
 

@@ -22,7 +22,6 @@ use super::recorder::Recorder;
 use super::region::{Strength, TouchedRange};
 use super::turns::Turns;
 use crate::races::Races;
-use crate::races::causality::Causality;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -57,7 +56,7 @@ pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
     let reached = launch.program.reachable(launch.kernel);
     let functions = reached.iter().map(|number| &launch.program.functions[*number as usize]);
     let in_order = launch.cooperative
-        || searches_causally(launch)
+        || launch.follows_memory_model()
         || functions.clone().any(|function| function.ordered || function.grid_wide);
     let extents = launch.cluster_extents();
     assert!(
@@ -353,21 +352,12 @@ fn run_cluster(
     }
 }
 
-/// Whether races are searched by the memory model: the threads can synchronize through memory, or the search is strict.
-fn searches_causally(launch: &Launch<'_>) -> bool {
-    launch.races && (launch.strict || launch.program.hands_over(launch.kernel))
-}
-
 fn in_turns(launch: &Launch<'_>) -> Outcome {
     let total = clusters(launch);
     let size = launch.cluster_blocks() as usize;
     let finished = AtomicU64::new(0);
     let mut machine = Machine::new(launch, &finished);
-    if searches_causally(launch) {
-        let blocks = launch.grid.iter().map(|extent| u64::from(*extent)).product();
-        let invalidates = launch.program.hand_over(launch.kernel).invalidates;
-        machine.causality = Some(Box::new(Causality::new(blocks, launch.strict, invalidates)));
-    }
+    machine.follow_memory_model();
     let threads: u64 = launch.threads.iter().map(|extent| u64::from(*extent)).product();
     machine.grid.live = total.saturating_mul(threads).saturating_mul(size as u64);
     let mut waiting: VecDeque<Block> = VecDeque::new();

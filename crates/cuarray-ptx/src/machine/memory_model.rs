@@ -8,7 +8,7 @@ use super::branching::{PROXY_FENCE, fence_of};
 use super::cluster::{OFFSETS, RANK_SHIFT};
 use super::program::Instruction;
 use super::watch::hold_back;
-use super::{Machine, cluster};
+use super::{Launch, Machine, cluster};
 use crate::races::causality::mark::{Actor, Conflict, Mark};
 use crate::races::causality::memory::{in_shared, is_shared};
 use crate::races::causality::phases::Step;
@@ -52,7 +52,24 @@ impl What<'_> {
     }
 }
 
+impl Launch<'_> {
+    /// Whether races are searched by the memory model: the threads can synchronize through memory, or the search is strict.
+    pub(super) fn follows_memory_model(&self) -> bool {
+        self.races && (self.strict || self.program.hands_over(self.kernel))
+    }
+}
+
 impl Machine<'_> {
+    /// Begins the search by the memory model, if the launch needs it.
+    pub(super) fn follow_memory_model(&mut self) {
+        let launch = self.launch;
+        if launch.follows_memory_model() {
+            let blocks = launch.grid.iter().map(|extent| u64::from(*extent)).product();
+            let invalidates = launch.program.hand_over(launch.kernel).invalidates;
+            self.causality = Some(Box::new(Causality::new(blocks, launch.strict, invalidates)));
+        }
+    }
+
     /// Runs `f` with the state of the grid and the views of the block.
     fn with_causality(&mut self, f: impl FnOnce(&mut Self, &mut Causality, &mut Threads)) {
         let Some(mut causality) = self.causality.take() else { return };
@@ -76,7 +93,7 @@ impl Machine<'_> {
     }
 
     /// Drops what only a block needs that has ended, and its cluster with the `last` one.
-    pub(super) fn end_causally(&mut self, last: bool) {
+    pub(super) fn watch_block_end(&mut self, last: bool) {
         let (block, bytes, cluster) = (self.block.number as u32, self.block.shared_bytes(), self.cluster().number);
         let Some(causality) = self.causality.as_mut() else { return };
         causality.block_ends(block, bytes);
@@ -129,7 +146,7 @@ impl Machine<'_> {
     }
 
     /// Records the exit of threads for the barrier of the cluster.
-    pub(super) fn exit_causally(&mut self) {
+    pub(super) fn watch_cluster_exit(&mut self) {
         if self.has_clusters() {
             let number = self.cluster().number;
             self.with_causality(|_, causality, threads| threads.exit_cluster(causality.cluster(number)));
@@ -137,7 +154,7 @@ impl Machine<'_> {
     }
 
     /// Orders copies of lanes of a warp, which have landed, before what these lanes do next.
-    pub(super) fn land_causally(&mut self, warp: u32, lanes: u32) {
+    pub(super) fn watch_landing(&mut self, warp: u32, lanes: u32) {
         self.with_causality(|_, causality, threads| causality.land(threads, warp, lanes));
     }
 
@@ -153,7 +170,7 @@ impl Machine<'_> {
 
     /// Lets copies of lanes of a warp, which have landed, arrive at the barrier object at an address. `known` is what their threads
     /// knew at the start, and `ended` tells whether that ends a phase.
-    pub(super) fn complete_causally(&mut self, (warp, lanes): (u32, u32), known: Times, address: u64, ended: bool) {
+    pub(super) fn watch_completion(&mut self, (warp, lanes): (u32, u32), known: Times, address: u64, ended: bool) {
         let block = self.block.number as u32;
         if let Some(causality) = self.causality.as_mut() {
             causality.complete((block, warp, lanes), known, address, ended);
@@ -181,7 +198,10 @@ impl Machine<'_> {
     }
 
     /// Reports an operation of a lane on a barrier object.
-    pub(super) fn step_causally(&mut self, mode: u32, lane: u32, step: Step) {
+    pub(super) fn watch_step(&mut self, mode: u32, lane: u32, step: Step) {
+        if self.causality.is_none() {
+            return;
+        }
         let mask = std::mem::replace(&mut self.mask, 1 << lane);
         let kind = if matches!(step, Step::Waits { .. }) { Kind::Read } else { Kind::Atomic };
         let op = Strong { step: Some(step), ..strong(mode, kind, true) };
@@ -220,9 +240,6 @@ impl Machine<'_> {
         result: bool,
         kept: u32,
     ) {
-        if result {
-            self.note_waited();
-        }
         let mask = self.mask;
         for index in 0..count {
             for (lanes, kind) in [(mask & !kept, Kind::Atomic), (mask & kept, Kind::Read)] {
@@ -323,6 +340,29 @@ impl Machine<'_> {
         (u32::MAX >> (32 - count)) << first
     }
 
+    /// Compares and records plain accesses to the shared memory of the block. Returns the lanes, all behind the others, that must be
+    /// compared one by one.
+    fn share_causally(
+        &self,
+        causality: &mut Causality,
+        threads: &Threads,
+        (size, at): (u32, u32),
+        kind: Kind,
+        values: &[u32; 32],
+    ) -> u32 {
+        let (block, warp) = (self.block.number as u32, self.warp.number);
+        let (pc, stamp) = (self.pc - 1, causality.clock.now());
+        let offsets = std::array::from_fn(|lane| self.addresses[lane].wrapping_add(at.into()) & OFFSETS);
+        let group = threads.of(warp, self.mask.trailing_zeros());
+        if group.lanes & self.mask != self.mask {
+            return self.mask;
+        }
+        let view = View::new(group.known_of(true), threads.height, block);
+        let (lanes, by_copy, read_only) = (self.mask, false, false);
+        let mark = Mark { block, pc, stamp, lanes, value: 0, warp: warp as u8, kind, by_copy, read_only };
+        causality.memory.weak_in_shared(&view, mark, (&offsets, size), values)
+    }
+
     fn access_causally(&mut self, mode: u32, (size, at): (u32, u32), what: What<'_>) {
         self.with_causality(|machine, causality, threads| {
             let (block, warp) = (machine.block.number as u32, machine.warp.number);
@@ -339,6 +379,15 @@ impl Machine<'_> {
             // The lanes of a group have one view.
             let (mut group, mut known) = ((0, false), View::new(Times::default(), threads.height, block));
             let (mut rest, mut no_row) = (mask, 0);
+            if let What::Weak(kind, values) = what
+                && space(mode) == SHARED
+                && mask != 0
+                && by == block
+                && !by_copy
+                && !machine.has_clusters()
+            {
+                rest = machine.share_causally(causality, threads, (size, at), kind, values);
+            }
             while rest != 0 {
                 let lane = rest.trailing_zeros();
                 rest &= rest - 1;

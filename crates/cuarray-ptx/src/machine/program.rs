@@ -272,12 +272,12 @@ impl Program {
     /// Lets the usual function of each instruction compute its result, and lets all values be in rows.
     #[cfg(test)]
     pub(crate) fn compute_by_lanes(&mut self) {
-        use super::linear::{D, LINEAR};
+        use super::linear::{D, LINEAR, head_kind};
         for instruction in &mut self.code {
             if instruction.extra & LINEAR != 0 && self.by_lanes.get(instruction.imm as usize).is_some() {
                 instruction.exec = self.by_lanes[instruction.imm as usize];
                 instruction.extra = 0;
-            } else if instruction.extra >> D & 3 != 0 && instruction.a == LEFT_OUT {
+            } else if head_kind(instruction.extra, D) != 0 && instruction.a == LEFT_OUT {
                 instruction.extra = 0;
             }
         }

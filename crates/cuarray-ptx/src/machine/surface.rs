@@ -284,10 +284,7 @@ pub(crate) unsafe fn reduce(machine: &mut Machine<'_>, instruction: &Instruction
         // The reduction is an atomic operation of the device whose result nothing uses.
         let mode = Mode { updates: true, strength: Strength::Device, ..Mode::new(Space::Global, true) };
         let operation = Instruction { c: mode.code(), d: LEFT_OUT, ..*instruction };
-        machine.watch_atomic(&operation, form.bytes);
-        if machine.causality.is_some() {
-            machine.watch_atomic_causally(&operation, (form.bytes, 1), false, 0);
-        }
+        machine.watch_atomic(&operation, (form.bytes, 1), false, 0);
     }
     for lane in machine.lanes() {
         let signed = match surfaces[lane] {

@@ -3,13 +3,14 @@
 //! Kernels whose threads can synchronize through memory are searched by the memory model: see
 //! [`memory_model`](super::memory_model). In the other kernels only barriers and exchanges of lanes order threads.
 
-use super::access_mode::{GENERIC, GLOBAL, GUESS, IN_PLACE, SHARED, STRONG, UPDATES, space};
+use super::access_mode::{GENERIC, GLOBAL, GUESS, IN_PLACE, Mode, SHARED, STRONG, UPDATES, space};
 use super::access_rows::{each_row, record_late};
 use super::address_windows::SHARED_WINDOW;
 use super::block::Block;
 use super::cluster::OFFSETS;
-use super::program::{Instruction, LEFT_OUT};
+use super::program::Instruction;
 use super::{Launch, Machine, region};
+use crate::grammar::types::Space;
 use crate::races::causality::Why;
 use crate::races::cell::{Kind, Now, Origin};
 use crate::races::deferred::Scattered;
@@ -191,17 +192,63 @@ impl Machine<'_> {
         (self.chains.same, self.chains.next) = (0, 0);
     }
 
-    /// Reports atomic operations on the resolved words.
+    /// Reports atomic operations that have run, on `count` words of `size` bytes. Whether threads use the `result`; the lanes whose
+    /// operations `kept` the old value.
     #[inline(never)]
-    pub(crate) fn watch_atomic(&mut self, instruction: &Instruction, size: u32) {
-        if self.causality.is_some() {
-            // The operation is reported once it is known whether it wrote.
-            return;
-        }
-        if instruction.d != LEFT_OUT {
+    pub(crate) fn watch_atomic(
+        &mut self,
+        instruction: &Instruction,
+        (size, count): (u32, u32),
+        result: bool,
+        kept: u32,
+    ) {
+        if result {
             self.note_waited();
         }
-        self.touch(instruction.c, size, 0, Kind::Atomic, NOTHING);
+        match self.causality {
+            Some(_) => self.watch_atomic_causally(instruction, (size, count), result, kept),
+            None => self.touch(instruction.c, size * count, 0, Kind::Atomic, NOTHING),
+        }
+    }
+
+    /// Executes a fence with a code of [`fence_code`](super::branching::fence_code) or
+    /// [`PROXY_FENCE`](super::branching::PROXY_FENCE); 0 is none.
+    pub(super) fn watch_fence(&mut self, code: i64) {
+        if self.causality.is_some() {
+            self.fence_causally(code);
+        }
+    }
+
+    /// Begins to search the accesses of a block, in the cluster with a number.
+    pub(super) fn watch_block(&mut self, cluster: u64, warps: usize) {
+        if self.races.on {
+            self.block.watched.get_or_insert_default().start(warps, self.grid.turn);
+            self.start_causally(cluster, warps);
+        }
+    }
+
+    /// Reports that lanes arrive at the barrier of the cluster, which may be `relaxed`.
+    pub(super) fn watch_cluster_arrival(&mut self, lanes: u32, relaxed: bool) {
+        let warp = self.warp.number;
+        if let Some(watched) = self.block.watched.as_mut() {
+            watched.order.arrive_at_cluster(warp);
+        }
+        self.cluster_causally(None, lanes, relaxed);
+    }
+
+    /// Reports that lanes have waited for a turn of the barrier of the cluster.
+    pub(super) fn watch_cluster_wait(&mut self, turn: u32, lanes: u32) {
+        let (warp, live) = (self.warp.number, !self.warp.dead);
+        if let Some(watched) = self.block.watched.as_mut() {
+            watched.order.wait_for_cluster(turn, warp, lanes, live);
+        }
+        self.cluster_causally(Some(turn), lanes, false);
+    }
+
+    /// Whether only barriers and exchanges of lanes order the threads.
+    #[inline(always)]
+    pub(super) fn is_ordered_by_barriers(&self) -> bool {
+        self.causality.is_none()
     }
 
     /// Reports that the lanes set conditions of graphs: each is compared as a word at the address that its handle has as a number.
@@ -306,6 +353,14 @@ impl Machine<'_> {
         }
         if shared != 0 {
             self.touch_in::<true>(shared, size, at, kind, digests);
+        }
+    }
+
+    /// Compares accesses to the shared memory of the block with recorded ones of the block.
+    pub(super) fn touch_own_shared(&mut self, size: u32, kind: Kind, digests: Digests<'_>) {
+        match self.causality {
+            Some(_) => self.touch_causally(Mode::new(Space::Shared, true).code(), (size, 0), kind, digests),
+            None => self.touch_in::<true>(self.mask, size, 0, kind, digests),
         }
     }
 

@@ -4,8 +4,7 @@
 //! arrivals (20 bits), the missing bytes of transactions (22 bits with a sign), and the number of the phase (2 bits).
 //! Every operation is one atomic exchange of the word.
 
-use super::Place;
-use super::copies::Entry;
+use super::in_flight::{Entry, Object, Place};
 use crate::grammar::types::Space;
 use crate::machine::access_mode::Mode;
 use crate::machine::atomic::Word;
@@ -124,9 +123,7 @@ unsafe fn update<F: Fn(u64, u64, u64) -> u64 + Copy>(machine: &mut Machine<'_>, 
             }
             old
         };
-        if machine.causality.is_some() {
-            machine.step_causally(instruction.c, lane as u32, Step::Counts { ends: ends_phase(old, new) });
-        }
+        machine.watch_step(instruction.c, lane as u32, Step::Counts { ends: ends_phase(old, new) });
     }
     Flow::Next
 }
@@ -177,10 +174,8 @@ pub(crate) unsafe fn wait(machine: &mut Machine<'_>, instruction: &Instruction) 
         // Copies that have landed used the addresses of the running access.
         machine.addresses = addresses;
     }
-    if machine.causality.is_some() {
-        for lane in (0..32_u32).filter(|lane| mask >> lane & 1 == 1) {
-            machine.step_causally(instruction.c, lane, Step::Waits { complete: complete >> lane & 1 == 1 });
-        }
+    for lane in (0..32_u32).filter(|lane| mask >> lane & 1 == 1) {
+        machine.watch_step(instruction.c, lane, Step::Waits { complete: complete >> lane & 1 == 1 });
     }
     if machine.search.observing {
         machine.note_seen(instruction.c, 8, true, true);
@@ -197,14 +192,6 @@ pub(crate) unsafe fn wait(machine: &mut Machine<'_>, instruction: &Instruction) 
     Flow::Next
 }
 
-/// A barrier object that a copy names.
-#[derive(Clone, Copy)]
-pub(super) struct Object {
-    pub word: *mut u8,
-    /// The address in the memory of the search for races; 0 without it.
-    pub address: u64,
-}
-
 impl Object {
     /// Counts at the object, on behalf of copies of lanes of a warp that have landed. `known` is what their threads knew at the start.
     ///
@@ -213,23 +200,21 @@ impl Object {
     pub(super) unsafe fn count(self, machine: &mut Machine<'_>, by: (u32, u32), known: Times, f: impl Fn(u64) -> u64) {
         // SAFETY: this function's contract.
         let old = unsafe { <u64 as Word>::update(self.word, &f) };
-        machine.complete_causally(by, known, self.address, ends_phase(old, f(old)));
+        machine.watch_completion(by, known, self.address, ends_phase(old, f(old)));
     }
 }
 
 impl Machine<'_> {
     /// Resolves the place of an object, whose word is at a pointer.
     pub(super) fn object(&self, place: Place, word: *mut u8) -> Object {
-        Object { word, address: if self.causality.is_some() { self.flat_of(place) } else { 0 } }
+        Object { word, address: self.flat_of(place) }
     }
 
     /// Reports that a lane names a barrier object for a copy.
     pub(super) fn name_object(&mut self, lane: u32, address: u64) {
-        if self.causality.is_some() {
-            let addresses = std::mem::replace(&mut self.addresses, [address; 32]);
-            self.step_causally(Mode::new(Space::Generic, true).code(), lane, Step::Names);
-            self.addresses = addresses;
-        }
+        let addresses = std::mem::replace(&mut self.addresses, [address; 32]);
+        self.watch_step(Mode::new(Space::Generic, true).code(), lane, Step::Names);
+        self.addresses = addresses;
     }
 
     /// Runs the oldest copies that a barrier tracks; returns `false` if there are none.

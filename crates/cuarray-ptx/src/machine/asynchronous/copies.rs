@@ -1,8 +1,9 @@
 //! Asynchronous copies into shared memory by each thread: `cp.async`.
 
-use super::barrier::{Object, arrive};
-use super::pending::Place;
+use super::barrier::arrive;
+use super::in_flight::{Arrival, Copies, Copy, Entry, Place};
 use super::{Copying, Issuer, move_bytes};
+use crate::machine::access_mode::{SHARED, space};
 use crate::machine::address_windows::SHARED_WINDOW;
 use crate::machine::atomic::Word;
 use crate::machine::program::Instruction;
@@ -10,80 +11,6 @@ use crate::machine::{Flow, Machine};
 use crate::races::causality::phases::Step;
 use crate::races::causality::times::Times;
 use crate::races::cell::{Kind, Origin, digest};
-
-/// The copies of a warp that were started and have not run, in that order.
-#[derive(Default)]
-pub(super) struct Copies {
-    /// The number of groups that each lane has committed.
-    committed: [u32; 32],
-    pub list: Vec<Entry>,
-}
-
-pub(super) enum Entry {
-    Copy(Box<Copy>),
-    Arrival(Box<Arrival>),
-}
-
-/// A copy by several lanes of a warp.
-pub(super) struct Copy {
-    pub pc: u32,
-    lanes: u32,
-    /// The bytes that each lane writes, and those that it reads. The rest is zero.
-    size: u32,
-    counts: [u8; 32],
-    /// The number of groups that the lanes had committed.
-    group: u32,
-    pointers: [*mut u8; 32],
-    sources: [u64; 32],
-    /// Offsets in the shared memory of the block.
-    targets: [u64; 32],
-    /// Bounds of the sources.
-    low: u64,
-    high: u64,
-}
-
-/// Arrivals at an `mbarrier` once the earlier copies of the lanes have run.
-pub(super) struct Arrival {
-    pub number: u64,
-    lanes: u32,
-    objects: [Object; 32],
-    /// The view of each thread at the start, for the search for races; empty without it.
-    known: Vec<Times>,
-}
-
-impl Arrival {
-    /// The lanes that arrive at a barrier.
-    pub(super) fn lanes_at(&self, barrier: *mut u8) -> u32 {
-        let lanes = (0..32).filter(|lane| self.lanes >> lane & 1 == 1 && self.objects[*lane].word == barrier);
-        lanes.fold(0, |lanes, lane| lanes | 1 << lane)
-    }
-}
-
-impl Copy {
-    /// The first lane whose target an access meets, or whose source a write meets; `true` for the target.
-    pub(super) fn meets(
-        &self,
-        rank: u32,
-        place: Place,
-        size: u64,
-        writes: bool,
-        kept: &impl Fn(Option<u64>) -> bool,
-    ) -> Option<(u32, bool)> {
-        if let Place::Global(address) = place
-            && (!writes || address >= self.high || address + size <= self.low)
-        {
-            return None;
-        }
-        (0..32_u32).filter(|lane| self.lanes >> lane & 1 == 1).find_map(|lane| {
-            let index = lane as usize;
-            let (source, target) = (Place::Global(self.sources[index]), Place::Shared(rank, self.targets[index]));
-            if target.meets(self.size.into(), place, size) && kept(Some(self.sources[index])) {
-                return Some((lane, true));
-            }
-            (writes && source.meets(self.counts[index].into(), place, size)).then_some((lane, false))
-        })
-    }
-}
 
 /// `[b] = [a]`: starts a copy of `imm` bytes. Further operands: the offset of `a`; whether the address `b` has 64 bits;
 /// its offset; the number of bytes to read, and the predicate of lanes that read nothing, or left out. Unread bytes are
@@ -171,7 +98,7 @@ pub(crate) unsafe fn wait(machine: &mut Machine<'_>, instruction: &Instruction) 
     machine.run_copies(warp, usize::MAX, |group| {
         (0..32).filter(|lane| mask >> lane & 1 == 1 && is_due(group, *lane)).fold(0, |lanes, lane| lanes | 1 << lane)
     });
-    machine.land_causally(warp, mask);
+    machine.watch_landing(warp, mask);
     Flow::Next
 }
 
@@ -184,18 +111,16 @@ pub(crate) unsafe fn arrive_after(machine: &mut Machine<'_>, instruction: &Instr
     }
     let (lanes, words, addresses) = (machine.mask, machine.pointers, machine.addresses);
     let objects = std::array::from_fn(|lane| {
-        let address = if instruction.c & 7 == 2 { addresses[lane] | SHARED_WINDOW } else { addresses[lane] };
+        let address = if space(instruction.c) == SHARED { addresses[lane] | SHARED_WINDOW } else { addresses[lane] };
         machine.object(machine.place_of(address), words[lane])
     });
     let mut known = Vec::new();
-    if machine.causality.is_some() {
-        for lane in 0..32_u32 {
-            let running = lanes >> lane & 1 == 1;
-            if running {
-                machine.step_causally(instruction.c, lane, Step::Names);
-            }
-            known.push(if running { machine.known_by(lane) } else { Times::default() });
+    for lane in 0..32_u32 {
+        let running = lanes >> lane & 1 == 1;
+        if running {
+            machine.watch_step(instruction.c, lane, Step::Names);
         }
+        known.push(if running { machine.known_by(lane) } else { Times::default() });
     }
     if instruction.b == 0 {
         for lane in (0..32).filter(|lane| lanes >> lane & 1 == 1) {

@@ -11,9 +11,11 @@
 pub(crate) mod barrier;
 pub(crate) mod bulk;
 pub(crate) mod copies;
+mod in_flight;
 mod pending;
 
-pub(crate) use pending::{Pending, Place};
+pub(crate) use in_flight::Place;
+pub(crate) use pending::Pending;
 
 use super::Machine;
 use super::access_mode::{GENERIC, GLOBAL, Mode, SHARED, is_wide, space};
@@ -182,11 +184,7 @@ impl Machine<'_> {
             self.as_issuer(by, 1 << lane, |machine| {
                 machine.addresses[lane as usize] = address;
                 machine.chains = Chains { same: 0, next: 0, stride: count };
-                if machine.causality.is_some() {
-                    machine.touch_causally(Mode::new(Space::Shared, true).code(), (count, 0), kind, &[digest; 32]);
-                } else {
-                    machine.touch_in::<true>(1 << lane, count, 0, kind, &[digest; 32]);
-                }
+                machine.touch_own_shared(count, kind, &[digest; 32]);
             });
         }
     }

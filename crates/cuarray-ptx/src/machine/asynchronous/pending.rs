@@ -1,34 +1,12 @@
 //! The copies of a cluster that were started and have not run.
 
-use super::bulk::Bulk;
-use super::copies::{Copies, Entry};
+use super::in_flight::{Bulk, Copies, Entry, Place};
 use crate::races::Wait;
 use crate::races::cell::Kind;
 use std::collections::HashMap;
 
 /// Bytes of one bit in the maps of shared memory.
 const GRAIN: u64 = 4;
-
-/// The place of bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
-    /// An address in global memory.
-    Global(u64),
-    /// The rank of a block, and an offset in its shared memory.
-    Shared(u32, u64),
-}
-
-impl Place {
-    /// Whether two ranges have bytes in common.
-    pub(super) fn meets(self, size: u64, other: Place, other_size: u64) -> bool {
-        let (one, other) = match (self, other) {
-            (Place::Global(one), Place::Global(other)) => (one, other),
-            (Place::Shared(rank, one), Place::Shared(of, other)) if rank == of => (one, other),
-            _ => return false,
-        };
-        one < other + other_size && other < one + size
-    }
-}
 
 /// A copy in flight that an access meets.
 #[derive(Clone, Copy)]

@@ -29,6 +29,12 @@ pub(crate) const A: u32 = 8;
 pub(crate) const B: u32 = 10;
 pub(crate) const C: u32 = 12;
 pub(crate) const D: u32 = 14;
+
+/// The kind of the operand at such a position; 0 has no head.
+#[inline(always)]
+pub(crate) fn head_kind(extra: u32, at: u32) -> u32 {
+    extra >> at & 3
+}
 /// The bit in `extra` of an instruction whose result is also read as a row.
 pub(crate) const ROW_USED: u32 = 1 << 16;
 /// The bit in `extra` of an instruction that [`Operation::function`] executes.
@@ -130,17 +136,17 @@ unsafe fn set_equal<S: Slot>(machine: &mut Machine<'_>, instruction: &Instructio
     }
 }
 
-/// Whether the row of a register has its value. `kind` is that of [`A`].
+/// Whether the row of a register has its value. `kind` is its [`head_kind`].
 ///
 /// # Safety
 /// As for [`Machine::slots`].
 #[inline(always)]
 unsafe fn is_complete(machine: &Machine<'_>, operand: u32, kind: u32) -> bool {
     // SAFETY: this function's contract; the kind states that there is a head.
-    kind & 3 == 0 || unsafe { (*head(machine, operand)).place & NO_ROW == 0 }
+    kind == 0 || unsafe { (*head(machine, operand)).place & NO_ROW == 0 }
 }
 
-/// Writes the row of a register whose value is only in its head. `kind` is that of [`A`].
+/// Writes the row of a register whose value is only in its head. `kind` is its [`head_kind`].
 ///
 /// # Safety
 /// As for [`Machine::slots`].
@@ -151,7 +157,7 @@ unsafe fn complete(machine: &Machine<'_>, operand: u32, kind: u32) {
         if is_complete(machine, operand, kind) {
             return;
         }
-        match kind & 3 {
+        match kind {
             1 => write_row::<u32>(head(machine, operand), machine.slots(operand)),
             _ => write_row::<u64>(head(machine, operand), machine.slots(operand)),
         }
@@ -207,7 +213,7 @@ unsafe fn are_known(machine: &Machine<'_>, instruction: &Instruction) -> bool {
     let Instruction { a, b, c, extra, .. } = *instruction;
     let is_known = |(operand, at): (u32, u32)| {
         // SAFETY: this function's contract: the bits state which operands have heads.
-        extra >> at & 3 == 0 || unsafe { (*head(machine, operand)).place & IN_HEAD != 0 }
+        head_kind(extra, at) == 0 || unsafe { (*head(machine, operand)).place & IN_HEAD != 0 }
     };
     machine.write == u32::MAX && is_known((a, A)) && is_known((b, B)) && is_known((c, C))
 }
@@ -221,14 +227,14 @@ unsafe fn by_lanes(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow
     let Instruction { a, b, c, d, extra: kinds, .. } = *instruction;
     // SAFETY: this function's contract; the resolver set the kinds, and put the usual function in the program.
     unsafe {
-        let ready = is_complete(machine, a, kinds >> A)
-            && is_complete(machine, b, kinds >> B)
-            && is_complete(machine, c, kinds >> C)
-            && (machine.write == u32::MAX || is_complete(machine, d, kinds >> D));
+        let ready = is_complete(machine, a, head_kind(kinds, A))
+            && is_complete(machine, b, head_kind(kinds, B))
+            && is_complete(machine, c, head_kind(kinds, C))
+            && (machine.write == u32::MAX || is_complete(machine, d, head_kind(kinds, D)));
         if !ready {
             return by_completed_lanes(machine, instruction);
         }
-        if kinds >> D & 3 != 0 {
+        if head_kind(kinds, D) != 0 {
             (*head(machine, d)).place = IN_ROW;
         }
         machine.program.by_lanes[instruction.imm as usize](machine, instruction)
@@ -244,9 +250,9 @@ unsafe fn by_completed_lanes(machine: &mut Machine<'_>, instruction: &Instructio
     // SAFETY: this function's contract; the resolver set the kinds, and put the usual function in the program.
     unsafe {
         let kinds = instruction.extra;
-        complete(machine, instruction.a, kinds >> A);
-        complete(machine, instruction.b, kinds >> B);
-        complete(machine, instruction.c, kinds >> C);
+        complete(machine, instruction.a, head_kind(kinds, A));
+        complete(machine, instruction.b, head_kind(kinds, B));
+        complete(machine, instruction.c, head_kind(kinds, C));
         begin_row(machine, instruction);
         machine.program.by_lanes[instruction.imm as usize](machine, instruction)
     }
@@ -258,7 +264,7 @@ unsafe fn by_completed_lanes(machine: &mut Machine<'_>, instruction: &Instructio
 /// As for [`Machine::slots`].
 #[inline(always)]
 unsafe fn begin_row(machine: &mut Machine<'_>, instruction: &Instruction) {
-    let kind = instruction.extra >> D & 3;
+    let kind = head_kind(instruction.extra, D);
     if kind != 0 {
         // SAFETY: this function's contract.
         unsafe {
@@ -280,7 +286,7 @@ impl Machine<'_> {
     pub(super) unsafe fn set_uniform<S: Slot>(&mut self, instruction: &Instruction, value: S) {
         // SAFETY: this function's contract.
         unsafe {
-            if instruction.extra >> D & 3 != 0 && self.write == u32::MAX {
+            if head_kind(instruction.extra, D) != 0 && self.write == u32::MAX {
                 set_equal(self, instruction, value);
             } else {
                 begin_row(self, instruction);
@@ -296,7 +302,7 @@ impl Machine<'_> {
     pub(super) unsafe fn set_lanes<S: Slot>(&mut self, instruction: &Instruction, values: &[u64; 32]) {
         // SAFETY: this function's contract.
         unsafe {
-            if instruction.extra >> D & 3 != 0
+            if head_kind(instruction.extra, D) != 0
                 && self.write == u32::MAX
                 && let Some(linear) = Linear::of(values)
             {
@@ -319,7 +325,7 @@ impl Machine<'_> {
         let linear = Linear { base: first.into(), steps: [1, 2, 4, 8, 16] };
         // SAFETY: this function's contract.
         unsafe {
-            if instruction.extra >> D & 3 != 0 && self.write == u32::MAX {
+            if head_kind(instruction.extra, D) != 0 && self.write == u32::MAX {
                 set::<S>(self, instruction, linear);
             } else {
                 self.set_lanes::<S>(instruction, &linear.row());
@@ -334,7 +340,7 @@ impl Machine<'_> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) unsafe fn linear_address(&self, instruction: &Instruction) -> Option<Linear> {
-        if instruction.extra >> A & 3 == 0 {
+        if head_kind(instruction.extra, A) == 0 {
             return None;
         }
         // SAFETY: this function's contract. The kind tells that the operand is a register with a head.
@@ -357,6 +363,6 @@ impl Machine<'_> {
     #[inline(always)]
     pub(super) unsafe fn complete_address(&self, instruction: &Instruction) {
         // SAFETY: this function's contract.
-        unsafe { complete(self, instruction.a, instruction.extra >> A) }
+        unsafe { complete(self, instruction.a, head_kind(instruction.extra, A)) }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The address of each row comes from one lane. The accesses belong to that lane, for bounds, alignment and races.
 
+use super::super::access_mode::{GENERIC, space};
 use super::super::address_windows::SHARED_WINDOW;
 use super::super::fault::FaultKind;
 use super::super::memory::Cell;
@@ -109,7 +110,7 @@ impl Machine<'_> {
         // SAFETY: this function's contract.
         let flow = unsafe { self.locate(instruction, 16, write) };
         self.unused = 0;
-        if flow == Flow::Next && instruction.c & 7 == 0 {
+        if flow == Flow::Next && space(instruction.c) == GENERIC {
             // A generic address must be in shared memory.
             let outside = (0..32)
                 .find(|lane| self.mask >> lane & 1 == 1 && self.addresses[*lane as usize] >> 56 != SHARED_WINDOW >> 56);

@@ -5,6 +5,7 @@
 
 use super::access::is_inline;
 use super::flow::Block;
+use crate::machine::access_mode::{is_wide, space};
 use crate::machine::program::{CONSTANT, Program};
 use crate::machine::template::Template;
 
@@ -23,8 +24,8 @@ pub(super) struct Hull {
     pub site: Option<u32>,
 }
 
-/// The accesses of a group: their operand and mode, whether elements have 64 bits, and whether they are stored.
-type Key = (u32, u32, bool, bool);
+/// The accesses of a group: their operand, their space with the width of addresses, whether elements have 64 bits, and whether they are stored.
+type Key = (u32, (u32, bool), bool, bool);
 
 /// The groups of accesses of a block, and the instructions with the group of each.
 #[derive(Default)]
@@ -40,8 +41,7 @@ impl Hulls {
         for pc in block.start..block.end {
             let (instruction, pattern) = (&program.code[pc as usize], program.patterns[pc as usize]);
             if is_inline(program, pc) && instruction.a & CONSTANT == 0 && offset(program, pc).is_some() {
-                // The space, and the width of addresses.
-                let mode = instruction.c & 0xf;
+                let mode = (space(instruction.c), is_wide(instruction.c));
                 let key = (instruction.a, mode, pattern.wide, pattern.template == Some(Template::Store));
                 match open.iter_mut().find(|(known, _)| *known == key) {
                     Some((_, members)) => members.push(pc),

@@ -1,9 +1,8 @@
 //! The completion of copies by one thread: when they read their source and write their target.
 
 use super::super::barrier::complete_bytes;
-use super::super::pending::Place;
+use super::super::in_flight::{Bulk, Place};
 use super::super::{Copying, Issuer, digest_of, move_bytes};
-use super::Bulk;
 use crate::machine::Machine;
 use crate::machine::atomic::Word;
 use crate::machine::misuse::MisuseKind;
@@ -62,7 +61,7 @@ impl Machine<'_> {
             self.copying = Copying { landed: true, bulk: true };
             self.touch_range(Issuer { warp, pc: bulk.pc }, lane, source, bulk.size, (Kind::Read, 0));
             self.copying = Copying::default();
-            self.land_causally(warp, 1 << lane);
+            self.watch_landing(warp, 1 << lane);
         }
         bulk.source = None;
         self.clusters[self.block.cluster].pending.bulk.insert(index, bulk);
@@ -116,7 +115,7 @@ impl Machine<'_> {
             Some(object) => unsafe {
                 object.count(self, (warp, 1 << lane), bulk.known, |word| complete_bytes(word, bulk.size));
             },
-            None if bulk.block == self.block.number => self.land_causally(warp, 1 << lane),
+            None if bulk.block == self.block.number => self.watch_landing(warp, 1 << lane),
             None => {}
         }
     }

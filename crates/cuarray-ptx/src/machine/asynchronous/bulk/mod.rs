@@ -2,8 +2,7 @@
 
 mod completion;
 
-use super::barrier::Object;
-use super::pending::Place;
+use super::in_flight::{Bulk, Object, Operation, Place};
 use crate::machine::address_windows::SHARED_WINDOW;
 use crate::machine::cluster::RANK_SHIFT;
 use crate::machine::fault::FaultKind;
@@ -11,58 +10,6 @@ use crate::machine::program::{Exec, Instruction};
 use crate::machine::{Flow, Machine};
 use crate::races::causality::times::Times;
 use crate::races::cell::{Kind, Origin};
-
-/// An operation on an element in memory and an element of the source.
-type Operation = fn(u64, u64) -> u64;
-
-/// A copy that was started and has not run.
-pub(super) struct Bulk {
-    pub number: u64,
-    pub pc: u32,
-    pub block: u64,
-    pub thread: u32,
-    rank: u32,
-    /// The source in memory; `None` if the bytes are held already.
-    source: Option<(Place, *mut u8)>,
-    held: Vec<u8>,
-    target: (Place, *mut u8),
-    size: u64,
-    /// The bytes of each 16 that are written, as bits.
-    bytes: u16,
-    /// The reduction, and the size of its elements.
-    operation: Option<(Operation, u32)>,
-    /// The number of bulk groups that the thread had committed, if the copy belongs to a group.
-    pub group: Option<u32>,
-    pub object: Option<Object>,
-    /// The view of the thread at the start, for the search for races.
-    known: Times,
-}
-
-impl Bulk {
-    /// Whether an access meets the target (`true`), or a write meets the source.
-    pub(super) fn meets(
-        &self,
-        place: Place,
-        size: u64,
-        kind: Kind,
-        kept: &impl Fn(Option<u64>) -> bool,
-    ) -> Option<bool> {
-        // Atomic operations do not race with each other.
-        let atomic = kind == Kind::Atomic && self.operation.is_some();
-        if !atomic && self.target.0.meets(self.size, place, size) && kept(self.source_address()) {
-            return Some(true);
-        }
-        let source = self.source.filter(|_| kind != Kind::Read);
-        source.is_some_and(|(source, _)| source.meets(self.size, place, size)).then_some(false)
-    }
-
-    fn source_address(&self) -> Option<u64> {
-        match self.source?.0 {
-            Place::Global(address) => Some(address),
-            Place::Shared(..) => None,
-        }
-    }
-}
 
 /// A zero-sized operation as a function.
 fn call<F: Fn(u64, u64) -> u64 + Copy>(old: u64, value: u64) -> u64 {
