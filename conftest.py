@@ -1,0 +1,3 @@
+"""The options of all Python tests, in `tests` and `examples`."""
+
+pytest_plugins = ["spec_coverage", "expected_skips"]
