@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import importlib.util
+import re
+from pathlib import Path
 
 import pytest
 from square import page
@@ -50,3 +52,20 @@ def test_page_names_versions_reasons_and_losses() -> None:
     assert "2026-01-02, with cuarray 1, CuPy 2." in text
     assert "| CuPy | D13: a pointer; [cupy](../findings/cupy.md) | `I8.x` | 1 |" in text
     assert "| CuPy | consumer | `I8.x.2d` | 1 of 1 |" in text
+
+
+def test_whole_page_is_compared_apart_from_its_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("UPDATE", raising=False)
+    monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
+    kept = Pair("cuarray", "cupy", ("cuarray 1", "CuPy 1"), ["I8.x"], {})
+    text = page.write([kept], datetime.date(2026, 1, 1))
+    page.PAGE.write_text(text)
+    assert page.compare([kept]) == []
+    page.PAGE.write_text(text.replace("CuPy 1", "CuPy 0"))
+    assert any("CuPy 0" in line for line in page.compare([kept]))
+
+
+def test_page_has_the_fixed_texts_of_its_source() -> None:
+    fixed = [part for text in (page.HEAD, page.TAIL) for part in re.split(r"\{\w+\}", text)]
+    text = page.PAGE.read_text()
+    assert [part for part in fixed if part not in text] == []

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from peer_suite.description import Suite
 
 SOURCE = Path(__file__).parents[2] / "build" / "cupy" / "suite"
 """CuPy's tests and its settings of pytest; ``make peers-cupy`` unpacks them from the source distribution."""
-
-# CuPy reads the path of nvcc here.
-os.environ.setdefault("NVCC", str(Path(__file__).with_name("nvcc")))
 
 CUDA = "compiler compiler_cache device driver graph memory memory_hook nvrtc pinned_memory runtime stream texture"
 CORE = (
@@ -38,7 +34,7 @@ HEAD = """\
 
 `make cupy-suite UPDATE=1` writes this page. `make cupy-suite` runs test modules of CuPy's source distribution, unmodified, on two simulated
 devices of four multiprocessors. CuPy is the released wheel with four modules built ([CuPy without a GPU](../how-to/cupy.md)). Each module runs in its
-own process, without the tests that CuPy marks as slow. The run fails if an outcome differs from this page.
+own process, without the tests that CuPy marks as slow. With the versions below, the run fails if an outcome differs from this page.
 
 The run has the modules for streams, memory, graphs, textures, compilation and kernels (`cuda_tests`), for exchanges and kernels of arrays
 (`core_tests`), and for linear algebra, transforms, random numbers, sorts and sparse matrices. The other modules take more time, and those for

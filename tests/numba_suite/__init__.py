@@ -15,8 +15,8 @@ HEAD = """\
 # numba-cuda's own tests on the simulated driver
 
 `make numba-suite UPDATE=1` writes this page. `make numba-suite` runs every test module that the numba-cuda wheel ships for its GPU
-target (`numba.cuda.tests`), unmodified, on two simulated devices. Each module runs in its own process. The run fails if an outcome
-differs from this page. CI runs it. The run leaves out `cudasim`, the tests of numba's own simulator, and `benchmarks`.
+target (`numba.cuda.tests`), unmodified, on two simulated devices. Each module runs in its own process. With the versions
+below, the run fails if an outcome differs from this page. CI runs it. The run leaves out `cudasim`, the tests of numba's own simulator, and `benchmarks`.
 
 Versions: {versions}. As `nvidia-nvjitlink` is installed, numba-cuda links
 with it, and compiles LTO code. The [stand-in](../reference/toolchain.md#nvjitlink) for nvJitLink links the PTX.

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 
 from .description import Suite
-from .expected import Reason, explanation, not_passed
-from .outcome import FAILED, OUTCOMES, PASSED, SKIPPED, TIMED_OUT, Module
+from .expected import Expected, Reason
+from .outcome import FAILED, OUTCOMES, PASSED, SKIPPED, TIMED_OUT
 
 
-def markdown(suite: Suite, modules: list[Module], known: list[Reason]) -> str:
+def markdown(suite: Suite, outcomes: Expected, known: list[Reason]) -> str:
     """Return the page. Every test that does not pass must have a reason."""
-    why = [(name, outcome, explanation(known, name, outcome)) for name, outcome in not_passed(modules)]
-    explained = [(name, outcome, reason) for name, outcome, reason in why if reason is not None]
+    by_name = {reason.name: reason for reason in known}
+    explained = [(name, result, by_name[reason]) for name, (result, reason) in outcomes.not_passed.items()]
     on_a_gpu = Counter(reason.gpu for _, _, reason in explained)
-    passed = sum(module.count(PASSED) for module in modules)
+    passed = sum(outcomes.passed.values())
     run = passed + on_a_gpu["passed"]
     libraries = [
-        f"{name.capitalize() if name == 'python' else name} {version}" for name, version in suite.versions().items()
+        f"{name.capitalize() if name == 'python' else name} {version}" for name, version in outcomes.versions.items()
     ]
     lines = [
         suite.head.format(
@@ -34,25 +34,24 @@ def markdown(suite: Suite, modules: list[Module], known: list[Reason]) -> str:
         "|---|---:|---|---|---|",
     ]
     for reason in known:
-        here = Counter(outcome.result for _, outcome, because in explained if because is reason)
+        here = Counter(result for _, result, because in explained if because is reason)
         if here:
             lines.append(
                 f"| {reason.name} | {here.total()} | {', '.join(sorted(here))} | {reason.gpu} | {reason.description} |"
             )
     for title, wanted in (("failed", (FAILED, TIMED_OUT)), ("skipped", (SKIPPED,))):
-        listed = [(name, reason) for name, outcome, reason in explained if outcome.result in wanted]
+        listed = [(name, reason) for name, result, reason in explained if result in wanted]
         lines += ["", f"### Tests that are {title}" if title == "skipped" else "### Tests that fail", ""]
         lines += [f"| test (in `{suite.package.rstrip('.')}`) | reason |", "|---|---|"] if listed else ["None."]
         lines += [f"| `{_cell(name)}` | {reason.name} |" for name, reason in listed]
     lines += ["", "## By module", "", "| module | passed | failed | skipped | timed out |", "|---|---:|---:|---:|---:|"]
-    lines += ["| {} | {} |".format(module.name, " | ".join(_counts(module))) for module in modules]
-    totals = [str(sum(module.count(result) for module in modules)) for result in OUTCOMES]
+    counts = Counter((name.partition(":")[0], result) for name, result, _ in explained)
+    counts.update({(module, PASSED): count for module, count in outcomes.passed.items()})
+    for module in outcomes.passed:
+        lines.append(f"| {module} | {' | '.join(str(counts[module, result] or '') for result in OUTCOMES)} |")
+    totals = [str(sum(counts[module, result] for module in outcomes.passed)) for result in OUTCOMES]
     lines.append(f"| **all** | {' | '.join(totals)} |")
     return "\n".join(lines) + "\n"
-
-
-def _counts(module: Module) -> list[str]:
-    return [str(module.count(result) or "") for result in OUTCOMES]
 
 
 def _cell(text: str) -> str:

@@ -6,14 +6,19 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
+import cupy_suite
+import generated
 import pytest
 from numba_suite import SUITE
 
 from peer_suite import expected, outcome
+from peer_suite.description import Suite
 from peer_suite.expected import Expected, Reason
 from peer_suite.outcome import FAILED, PASSED, SKIPPED, Module, Outcome
+from peer_suite.suite import main
 from peer_suite.table import markdown
 
 MODULES = {
@@ -163,8 +168,22 @@ def test_failure_is_explained_only_by_a_reason_that_names_it() -> None:
     assert expected.explanation(KNOWN, "m:T.other", Outcome(FAILED, "not today")) is None
 
 
-def test_page_counts_tests_that_would_pass_on_a_gpu() -> None:
-    text = markdown(SUITE, AS_EXPECTED, KNOWN)
+def test_page_counts_tests_that_would_pass_on_a_gpu(before: Expected) -> None:
+    text = markdown(SUITE, before, KNOWN)
     assert "**1 of the 2 tests that would pass on a machine with a GPU pass here: 50.0 %.**" in text
     assert "| `m:T.lacking` | missing feature |" in text
     assert "| m | 1 | 1 | 1 |  |" in text
+
+
+@pytest.mark.parametrize("suite", [cupy_suite.SUITE, SUITE], ids=lambda suite: suite.name)
+def test_page_shows_the_expected_outcomes(suite: Suite) -> None:
+    assert generated.differences(suite.page, markdown(suite, expected.read(suite), expected.reasons(suite))) == []
+
+
+@pytest.mark.parametrize(("allowed", "status"), [("", 1), ("1", 0)])
+def test_suite_that_is_not_installed_fails_unless_that_is_allowed(
+    allowed: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALLOW_MISSING", allowed)
+    monkeypatch.setattr(sys, "argv", ["numba-suite"])
+    assert main(replace(SUITE, needed=("no_such_package",))) == status

@@ -9,6 +9,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from generated import differences as page_differences
+from generated import is_updating
+
 from square.pairs import Pair
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "interoperability.md"
@@ -175,6 +178,16 @@ def _lost(pairs: Sequence[Pair]) -> list[str]:
             if 2 * count >= len(own)
         ]
     return lines
+
+
+def compare(pairs: Sequence[Pair]) -> list[str]:
+    """Compare the whole page, and write it with ``UPDATE=1``. Its date is that of the last update."""
+    date = datetime.date.today()
+    if not is_updating() and (
+        written := re.search(r"^Written on (\S+),", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    ):
+        date = datetime.date.fromisoformat(written[1])
+    return page_differences(PAGE, write(pairs, date))
 
 
 def differences(pairs: Sequence[Pair], text: str) -> list[str]:
