@@ -12,6 +12,7 @@ import json
 import os
 import platform
 import sys
+from datetime import date
 from pathlib import Path
 
 import measure
@@ -396,7 +397,7 @@ def main():
 
     where = driver()
     _, absent = peers.load()
-    setting = f"Python {platform.python_version()}, cuarray {cuarray.__version__}, {machine()}. {where}."
+    setting = f"Measured on {date.today()}: Python {platform.python_version()}, cuarray {cuarray.__version__}, {machine()}. {where}."
     print(setting)
     for name, reason in absent.items():
         print(f"without {name}: {reason}", flush=True)

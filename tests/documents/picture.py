@@ -1,15 +1,8 @@
-"""Extracts the picture of the first finding from an HTML report, as a self-contained SVG file.
-
-    python -m documents.picture race.html docs/tutorial/race.svg
-
-README.md shows docs/tutorial/race.svg. docs/tutorial/first-race.md has the command that writes the report.
-"""
+"""The picture of the first finding of an HTML report, as a self-contained SVG file: README.md shows that of docs/tutorial/first-race.md."""
 
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 
 def picture(report: str) -> str:
@@ -19,13 +12,9 @@ def picture(report: str) -> str:
     rules = [line for line in style.splitlines() if line.startswith("svg ") and not line.startswith("svg {")]
     rules.insert(0, 'svg text { font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }')
     sheet = re.sub(r"var\(--([\w-]+)\)", lambda found: colours[found[1]], "\n".join(rules)).replace("svg ", "")
-    found = re.search(r'<div class="picture">(<svg.*?>)(.*?</svg>)', report, re.DOTALL)
+    found = re.search(r'<div class="picture"[^>]*>(<svg.*?>)(.*?</svg>)', report, re.DOTALL)
     assert found is not None, "the report has no finding with a picture"
     paper = f'<rect width="100%" height="100%" fill="{colours["page"]}"/>'
     # Absolute paths differ between machines, so only file names stay.
     body = re.sub(r"&#10;[^ ]*/", "&#10;", found[2])
     return f"{found[1]}<style>{sheet}</style>{paper}{body}\n"
-
-
-if __name__ == "__main__":
-    Path(sys.argv[2]).write_text(picture(Path(sys.argv[1]).read_text(encoding="utf-8")), encoding="utf-8")

@@ -149,3 +149,11 @@ def test_every_variable_that_is_read_is_documented() -> None:
     ]
     first_cells = re.findall(r"^\| (`[^|]*`) \|", "".join(tables), re.MULTILINE)
     assert read - set(re.findall(r"`(\w+)`", "".join(first_cells))) == set()
+
+
+def test_page_of_measurements_states_its_day_and_machine() -> None:
+    """It is not compared, so its reader has to know when its figures were true."""
+    page = (ROOT / "docs" / "results" / "performance.md").read_text(encoding="utf-8")
+    setting = page.partition("<!-- bench: setting -->\n")[2].partition("\n<!-- end -->")[0]
+    assert re.match(r"Measured on \d{4}-\d\d-\d\d: Python \S+, cuarray \S+, .+, \d+ cores", setting)
+    assert 'setting = f"Measured on {date.today()}: ' in (ROOT / "benches" / "run.py").read_text(encoding="utf-8")
