@@ -109,3 +109,17 @@ def test_installed_simulator_needs_no_newer_glibc_than_this_system(hook: ModuleT
     needed = re.fullmatch(r"manylinux_2_(\d+)_x86_64", tag)
     assert needed, tag
     assert int(needed[1]) <= int(platform.libc_ver()[1].split(".")[1])
+
+
+def test_examples_import_installed_packages_and_their_own_files_only() -> None:
+    """The tests of examples also share the files directly in `examples`."""
+    shared = {
+        path.stem for folder in ("benches", "demo", "tests", "tests/support") for path in (ROOT / folder).iterdir()
+    }
+    for file in ROOT.glob("examples/**/*.py"):
+        code = file.read_text(encoding="utf-8")
+        found = {*re.findall(r"^ *(?:from|import) (\w+)", code, re.MULTILINE)} - {
+            path.stem for path in file.parent.iterdir()
+        }
+        assert found & shared == set(), file
+        assert "cuarray.check" not in code, file
