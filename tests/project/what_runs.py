@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "docs" / "what-runs.toml"
 LINK = re.compile(r"\]\(([^():]+)\)")
 BLOCK = re.compile(r"(<!-- what-runs: ([a-z-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-PAGES = ("README.md", "docs/introduction.md", "docs/explanation/open-ends.md", "docs/reference/versions.md")
 
 Row = dict[str, Any]
 
@@ -20,6 +19,21 @@ Row = dict[str, Any]
 def source() -> dict[str, list[Row]]:
     """Return the entries `library` and `feature` of the source."""
     return tomllib.loads(SOURCE.read_text(encoding="utf-8"))
+
+
+def how_to() -> dict[str, list[Row]]:
+    """Return the libraries of each how-to page, by the name of the page: those whose name links to it."""
+    found: dict[str, list[Row]] = {}
+    for row in source()["library"]:
+        if page := re.search(r"\(docs/how-to/([\w-]+)\.md", row["name"]):
+            found.setdefault(page[1], []).append(row)
+    return found
+
+
+PAGES = (
+    *("README.md", "docs/introduction.md", "docs/explanation/open-ends.md", "docs/reference/versions.md"),
+    *(f"docs/how-to/{page}.md" for page in how_to()),
+)
 
 
 def table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -47,6 +61,22 @@ def tables() -> dict[str, str]:
             ("library or feature", "does not run"),
             [(row["name"], row["not"]) for row in [*libraries, *features] if "not" in row],
         ),
+        **{
+            page: table(
+                ("library", "as", "runs", "does not run", "tests"),
+                [
+                    (
+                        re.sub(r"\[(.*)\]\(.*\)", r"\1", row["name"]),
+                        row["as"],
+                        row["runs"],
+                        row.get("not", ""),
+                        row["tests"],
+                    )
+                    for row in rows
+                ],
+            )
+            for page, rows in how_to().items()
+        },
     }
 
 
