@@ -36,11 +36,6 @@ TEXTS = (
         "launch/failures.rs",
     ),
 )
-MODULES = (
-    *("cupy/__main__", "cupy/build", "cupy/check", "cupy/finder", "cupy/place", "cupy/release"),
-    *("cuda_bindings", "exploration", "export", "hints", "jax_plugin", "launcher", "library", "pytest_findings"),
-    *("pytest_leaks", "pytest_plugin", "pytest_schedule", "pytorch", "stand_ins", "xla"),
-)
 # Fixed parts of these files that no program prints on standard error.
 OTHERS = {
     "application ptx input",  # a part of the log of the linker
@@ -50,6 +45,11 @@ OTHERS = {
     "(expect=kind, allow=kind): on the simulated CUDA driver, the test fails unless there is a finding of the expected kind; "
     "findings of an allowed kind are ignored",
     ": the test may leave objects alive on the simulated CUDA driver",
+    # Parts of a notebook's output.
+    '" style="width: 100%; height: 30em; border: 1px solid gray"></iframe>',
+    "<details><summary>picture</summary>",
+    '<iframe srcdoc="',
+    r"^( *)at (.+):(\d+) in (.+)$",
 }
 
 PREFIX = re.compile(r"\Acuarray[-a-z]*: ")
@@ -105,7 +105,7 @@ def printing_files() -> set[str]:
 
 
 def python_texts(code: str) -> set[str]:
-    """The strings of a module, with `{}` for each value, without docstrings and the texts of `--help`."""
+    """The strings of a module, with `{}` for each value, without docstrings, the texts of `--help` and arguments of decorators."""
     tree = ast.parse(code)
     left_out: set[ast.AST] = set()
     for node in ast.walk(tree):
@@ -113,6 +113,8 @@ def python_texts(code: str) -> set[str]:
             left_out.add(node.value)
         if isinstance(node, ast.keyword) and node.arg in ("help", "description", "epilog", "metavar", "usage"):
             left_out |= {*ast.walk(node.value)}
+        if isinstance(node, ast.FunctionDef):
+            left_out |= {each for decorator in node.decorator_list for each in ast.walk(decorator)}
         if isinstance(node, ast.JoinedStr):
             left_out |= {part for part in node.values if isinstance(part, ast.Constant)}
     found = set()
@@ -128,8 +130,9 @@ def python_texts(code: str) -> set[str]:
 
 
 def python_messages() -> dict[str, set[str]]:
-    """The messages of each module that prints."""
-    return {name: python_texts((PACKAGE / f"{name}.py").read_text(encoding="utf-8")) for name in MODULES}
+    """The messages of each module of the package that has any."""
+    found = {file: python_texts(file.read_text(encoding="utf-8")) for file in sorted(PACKAGE.rglob("*.py"))}
+    return {str(file.relative_to(PACKAGE)): texts for file, texts in found.items() if texts}
 
 
 def fixed_parts(message: str) -> list[str]:

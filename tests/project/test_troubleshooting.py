@@ -7,7 +7,7 @@ from project import messages
 from project.messages import ROOT, fixed_parts
 
 PAGE = " ".join((ROOT / "docs/reference/troubleshooting.md").read_text(encoding="utf-8").replace("`", "").split())
-ALL = {**messages.rust_messages(), **{f"{name}.py": texts for name, texts in messages.python_messages().items()}}
+ALL = {**messages.rust_messages(), **messages.python_messages()}
 
 
 @pytest.mark.parametrize("file", sorted(ALL))
