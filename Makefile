@@ -543,7 +543,6 @@ book: ## build the book from docs/ into target/book; installs mdBook into target
 GLIBC := 2.17
 MANYLINUX := manylinux_$(subst .,_,$(GLIBC))
 RELEASED_CRATES := cuarray-abi cuarray-ptx cuarray-races cuarray-sim cuarray cuarray-testing
-RELEASE_ENVIRONMENT := build/release/.venv
 
 .PHONY: release-wheels
 release-wheels: $(RELEASE_TOOLS) ## build the wheels for PyPI into dist/release
@@ -558,18 +557,9 @@ release-wheels: $(RELEASE_TOOLS) ## build the wheels for PyPI into dist/release
 # `cargo publish` builds each crate from its package alone, with the packages of the crates before it.
 .PHONY: release-check
 release-check: release-wheels ## build and check everything that a release publishes; uploads nothing
-	$(call say,wheels: metadata and platform tags)
+	$(call say,wheels: metadata, platform tags and an empty environment)
 	$(BIN)/twine check --strict dist/release/*.whl
-	@for wheel in dist/release/*.whl; do \
-	    $(BIN)/auditwheel show "$$wheel" | tr '\n' ' ' | grep -q 'tag: "$(MANYLINUX)_' || \
-	        { echo "$$wheel does not run on $(MANYLINUX)" >&2; $(BIN)/auditwheel show "$$wheel" >&2; exit 1; }; \
-	    case "$$wheel" in *$(MANYLINUX)_*) echo "$$wheel: $(MANYLINUX)";; \
-	        *) echo "$$wheel is not tagged $(MANYLINUX)" >&2; exit 1;; esac; \
-	done
-	$(call say,wheels in an empty environment)
-	rm -rf $(RELEASE_ENVIRONMENT) && $(BIN)/python -m venv $(RELEASE_ENVIRONMENT)
-	$(RELEASE_ENVIRONMENT)/bin/python -m pip --disable-pip-version-check install --quiet dist/release/*.whl
-	cd build/release && .venv/bin/python -I -m cuarray_sim ../../tests/project/smoke.py
+	$(BIN)/python -m environments.release $(MANYLINUX)
 	$(call say,crates)
 	cargo publish --dry-run --locked $(foreach crate,$(RELEASED_CRATES),-p $(crate))
 	@echo 'release-check passed: dist/release and the crates $(RELEASED_CRATES) can be published'

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from environments import __main__ as command  # noqa: E402 - found in the root
-from environments import steps  # noqa: E402
+from environments import release, steps  # noqa: E402
 from environments.table import ENVIRONMENTS  # noqa: E402
 
 
@@ -81,3 +81,29 @@ def test_links_of_a_tree_keep_the_files_that_are_there(tmp_path: Path) -> None:
     steps.link_tree(tmp_path / "source", tmp_path / "target")
     assert (tmp_path / "target/a/one").resolve() == tmp_path / "source/a/one"
     assert (tmp_path / "target/two").read_text() == "target/two"
+
+
+def test_wheel_of_a_release_runs_on_its_platform_and_is_tagged_so() -> None:
+    """auditwheel breaks its lines anywhere."""
+    audit = 'consistent with the following platform\ntag:\n"manylinux_2_17_x86_64".'
+    tagged = Path("cuarray-0.1.0-cp311-abi3-manylinux_2_17_x86_64.whl")
+    assert release.problem(tagged, audit, "manylinux_2_17") is None
+    assert "does not run on" in str(release.problem(tagged, audit.replace("2_17", "2_34"), "manylinux_2_17"))
+    assert "is not tagged" in str(
+        release.problem(Path("cuarray-0.1.0-cp311-abi3-linux_x86_64.whl"), audit, "manylinux_2_17")
+    )
+
+
+def test_every_long_recipe_has_its_reason_in_the_design() -> None:
+    """A recipe of seven lines or more is named in decision 22."""
+    found: dict[str, int] = {}
+    target = ""
+    for line in (ROOT / "Makefile").read_text(encoding="utf-8").splitlines():
+        if rule := re.match(r"([\w$()-]+):(?!=)", line):
+            target = rule[1]
+        elif line.startswith("\t"):
+            found[target] = found.get(target, 0) + 1
+    decision = re.search(r"\*\*22\. .*?(?=\n\*\*23\.)", (ROOT / "DESIGN.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert decision
+    named = set(re.findall(r"`([\w$()-]+)`", decision[0].partition("seven lines")[2]))
+    assert named == {name for name, lines in found.items() if lines >= 7}
