@@ -203,8 +203,8 @@ impl Location {
         &mut self,
         threads: &mut Threads,
         clusters: &Clusters,
-        actor: Actor,
-        op: Strong,
+        view: &View,
+        (actor, op): (Actor, Strong),
         strict: bool,
     ) {
         let Actor { block, warp, lane, .. } = actor;
@@ -226,7 +226,10 @@ impl Location {
             threads.clock.tick();
         }
         let own = threads.of(warp, lane).own.clone();
-        if own.total.iter().any(Option::is_some) || self.totals.is_some() {
+        // Only the threads of the block can operate on the location, and a barrier of the block has told them already.
+        let of_block = self.shared && clusters.are_blocks();
+        let is_known = |fence: &Released| of_block && fence.initialized == 0 && view.has_settled(block, fence.since);
+        if own.total.iter().flatten().any(|fence| !is_known(fence)) || self.totals.is_some() {
             self.order_fences(threads, clusters, actor, op, &own.total);
         }
         if op.kind == Kind::Read {
@@ -243,7 +246,7 @@ impl Location {
             self.first = self.last;
         }
         self.head = Some(Head { actor, scope: op.scope, time: now });
-        for (scope, released) in threads.released(&own, (warp, 1 << lane), self.shared) {
+        for (scope, released) in threads.released(&own, (warp, 1 << lane), self.shared, is_known) {
             self.handover.get_or_insert_default().released.add(block, scope, &released);
         }
         let number = thread(block, warp, lane);
@@ -279,7 +282,7 @@ impl Location {
                 self.last += 1;
                 let own = threads.of(warp, lane).own.clone();
                 let phases = self.phases.get_or_insert_default();
-                for (scope, released) in threads.released(&own, (warp, 1 << lane), true) {
+                for (scope, released) in threads.released(&own, (warp, 1 << lane), true, |_| false) {
                     phases.arrive(block, scope, &released);
                 }
                 if op.releases {

@@ -291,7 +291,7 @@ impl Memory {
             }
             flags.read(own, &write);
         }
-        location.operate(threads, clusters, actor, op, strict);
+        location.operate(threads, clusters, view, (actor, op), strict);
         location.record(mark, scope);
         if passes && mark.kind != Kind::Read {
             location.written = Some(flags.write(own, mark));

@@ -80,6 +80,8 @@ pub(crate) struct Released {
     pub view: Times,
     /// Zero if the view has the thread's own accesses.
     pub time: u32,
+    /// The time of the fence, or of the synchronization that has passed it on: a later barrier of the block passes all of it on.
+    pub since: u32,
     /// The time up to which the thread's initializations of barrier objects are released, beside the view.
     pub initialized: u32,
 }
@@ -256,15 +258,18 @@ impl Threads {
         }
     }
 
-    /// The views that the fences of lanes have released, with their scopes. A restricted fence counts where `shared` is set.
+    /// The views that the fences of lanes have released, with their scopes. A restricted fence counts where `shared` is set. Those that
+    /// the threads in question know already, are left out.
     pub(crate) fn released(
         &self,
         own: &Own,
         (warp, lanes): (u32, u32),
         shared: bool,
+        is_known: impl Fn(&Released) -> bool,
     ) -> impl Iterator<Item = (usize, Times)> {
         own.released.iter().enumerate().filter_map(move |(fence, released)| {
-            let view = self.explicit(released.as_ref()?, warp, lanes);
+            let released = released.as_ref().filter(|released| !is_known(released))?;
+            let view = self.explicit(released, warp, lanes);
             match fence {
                 RESTRICTED => shared.then(|| (Scope::Cluster.index(), view.restricted())),
                 scope => Some((scope, view)),
@@ -298,7 +303,8 @@ impl Threads {
                     own.observed_in_shared[..=scope].iter().for_each(|seen| group.view.join(&seen.restricted()));
                 }
                 if fence.releases {
-                    own.released[RESTRICTED] = Some(Released { view: group.view.clone(), time: now, initialized: 0 });
+                    own.released[RESTRICTED] =
+                        Some(Released { view: group.view.clone(), time: now, since: now, initialized: 0 });
                 }
                 return;
             }
@@ -308,10 +314,11 @@ impl Threads {
             }
             if fence.total {
                 own.follows[..=scope].iter_mut().for_each(|follows| group.view.join(&std::mem::take(follows)));
-                own.total[scope] = Some(Released { view: group.view.clone(), time: now, initialized: 0 });
+                own.total[scope] = Some(Released { view: group.view.clone(), time: now, since: now, initialized: 0 });
             }
             if fence.releases {
-                own.released[scope] = Some(Released { view: group.view.clone(), time: now, initialized: 0 });
+                own.released[scope] =
+                    Some(Released { view: group.view.clone(), time: now, since: now, initialized: 0 });
             }
         });
         self.clock.tick();
@@ -334,13 +341,13 @@ impl Threads {
     /// A fence of one thread counts for the flag that another thread writes behind a barrier. The manual does not say so, but
     /// much code relies on it. In strict mode each thread keeps its own fences.
     fn set(&mut self, warp: u32, lanes: u32, known: &Times, released: &[Times; FENCES]) {
-        let joins = self.fenced && !self.strict;
+        let (joins, since) = (self.fenced && !self.strict, self.clock.now());
         self.change(warp, lanes, |group| {
             group.view = known.clone();
             if joins {
                 let own = Rc::make_mut(&mut group.own);
                 for (own, all) in own.released.iter_mut().zip(released) {
-                    *own = (!all.is_empty()).then(|| Released { view: all.clone(), time: 0, initialized: 0 });
+                    *own = (!all.is_empty()).then(|| Released { view: all.clone(), time: 0, since, initialized: 0 });
                 }
             }
         });
@@ -449,7 +456,7 @@ impl Threads {
     pub(crate) fn arrive_at_cluster(&mut self, barrier: &mut ClusterBarrier, warp: u32, lanes: u32, relaxed: bool) {
         if relaxed {
             for group in self.warps[warp as usize].iter().filter(|group| group.lanes & lanes != 0) {
-                for (scope, released) in self.released(&group.own, (warp, group.lanes & lanes), true) {
+                for (scope, released) in self.released(&group.own, (warp, group.lanes & lanes), true, |_| false) {
                     if scope >= Scope::Cluster.index() {
                         barrier.known.join(&released);
                     }
@@ -484,7 +491,8 @@ impl Threads {
 fn same(one: &Rc<Own>, other: &Rc<Own>) -> bool {
     let equal = |one: &Option<Released>, other: &Option<Released>| match (one, other) {
         (Some(one), Some(other)) => {
-            (one.time, one.initialized) == (other.time, other.initialized) && one.view.is(&other.view)
+            let times = |fence: &Released| (fence.time, fence.since, fence.initialized);
+            times(one) == times(other) && one.view.is(&other.view)
         }
         (None, None) => true,
         _ => false,

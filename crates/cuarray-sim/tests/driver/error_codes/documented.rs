@@ -2,7 +2,7 @@
 
 use super::calls::CALLS;
 use super::objects::Objects;
-use super::sweeps::{Answer, before_init, ended_handles, one_wrong_argument, without_context, zeros};
+use super::sweeps::{Outcome, before_init, ended_handles, one_wrong_argument, without_context, zeros};
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -52,7 +52,7 @@ fn sweep(shown: &mut Shown) {
             ok!(p, cuCtxSetCurrent(context));
         }
     };
-    let answers: Vec<Answer> = [
+    let outcomes: Vec<Outcome> = [
         zeros(&p.api, current),
         ended_handles(&p.api, &ended, current),
         before_init(),
@@ -62,8 +62,8 @@ fn sweep(shown: &mut Shown) {
     .into_iter()
     .flatten()
     .collect();
-    answers.iter().for_each(|answer| note(shown, answer.symbol, answer.result.name().unwrap()));
-    for (symbol, code) in teardown::answers() {
+    outcomes.iter().for_each(|outcome| note(shown, outcome.symbol, outcome.result.name().unwrap()));
+    for (symbol, code) in teardown::outcomes() {
         note(shown, symbol, code);
     }
 }
@@ -152,7 +152,7 @@ fn every_reason_is_used() {
 
 #[test]
 fn wrong_handle_is_refused_by_every_call() {
-    for Answer { symbol, wrong, result } in one_wrong_argument() {
+    for Outcome { symbol, wrong, result } in one_wrong_argument() {
         assert_ne!(result, CUresult::CUDA_ERROR_UNKNOWN, "{symbol}: a panic");
         let Some((index, value)) = wrong else { continue };
         let call = CALLS.iter().find(|call| call.symbol == symbol).unwrap();

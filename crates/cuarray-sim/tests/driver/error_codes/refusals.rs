@@ -1,7 +1,7 @@
 //! Calls are refused before `cuInit`, with null arguments, with handles of ended objects, and without a current context.
 
 use super::objects::Objects;
-use super::sweeps::{Answer, before_init, ended_handles, zeros};
+use super::sweeps::{Outcome, before_init, ended_handles, zeros};
 use super::*;
 
 /// The entry points that the manual documents to work before `cuInit`.
@@ -25,15 +25,15 @@ fn every_entry_point_requires_the_initialization() {
     let sim = Sim::new(Config { quiet: true, ..Config::default() });
     let (api, _entered) = (sim.api(), sim.enter());
     let mut initialized = false;
-    for Answer { symbol, result: answer, .. } in zeros(&api, || {}) {
+    for Outcome { symbol, result: outcome, .. } in zeros(&api, || {}) {
         // `cuInit(0)` is the first of the list.
-        initialized |= symbol == "cuInit" && answer.is_success();
-        assert_ne!(answer, CUresult::CUDA_ERROR_UNKNOWN, "{symbol}");
+        initialized |= symbol == "cuInit" && outcome.is_success();
+        assert_ne!(outcome, CUresult::CUDA_ERROR_UNKNOWN, "{symbol}");
     }
     assert!(initialized);
-    for Answer { symbol, result: answer, .. } in before_init() {
+    for Outcome { symbol, result: outcome, .. } in before_init() {
         let expected = if BEFORE_INIT.contains(&symbol) { None } else { Some(CUresult::CUDA_ERROR_NOT_INITIALIZED) };
-        assert!(expected.is_none_or(|expected| answer == expected), "{symbol}: {answer:?}");
+        assert!(expected.is_none_or(|expected| outcome == expected), "{symbol}: {outcome:?}");
     }
 }
 
@@ -115,18 +115,18 @@ const OTHER_CODES: [(&str, CUresult); 8] = [
 fn null_arguments_are_refused() {
     let p = Program::with(Config { findings: false, ..Config::default() });
     let (sim, context) = (p.sim.clone(), p.context);
-    let answers = zeros(&sim.api(), || {
+    let outcomes = zeros(&sim.api(), || {
         // Some calls change the current context, or end it.
         if !call!(p, cuCtxSetCurrent(context)).is_success() {
             p.primary(0);
             ok!(p, cuCtxSetCurrent(context));
         }
     });
-    for Answer { symbol, result: answer, .. } in answers {
+    for Outcome { symbol, result: outcome, .. } in outcomes {
         let valid = ZEROS_ARE_VALID.iter().any(|(_, symbols)| symbols.contains(&symbol));
-        let usual = [CUresult::CUDA_ERROR_INVALID_VALUE, CUresult::CUDA_ERROR_INVALID_HANDLE].contains(&answer);
-        let other = OTHER_CODES.iter().any(|(prefix, code)| symbol.starts_with(prefix) && answer == *code);
-        assert!(if valid { answer.is_success() } else { usual || other }, "{symbol}: {answer:?}");
+        let usual = [CUresult::CUDA_ERROR_INVALID_VALUE, CUresult::CUDA_ERROR_INVALID_HANDLE].contains(&outcome);
+        let other = OTHER_CODES.iter().any(|(prefix, code)| symbol.starts_with(prefix) && outcome == *code);
+        assert!(if valid { outcome.is_success() } else { usual || other }, "{symbol}: {outcome:?}");
     }
 }
 
@@ -142,7 +142,7 @@ const REFUSALS: [CUresult; 5] = [
 /// The calls that succeed with such arguments, and the reason.
 const HARMLESS: [(&str, &[&str]); 2] = [
     ("0 bytes are copied or filled at any address", &["cuMemcpy", "cuMemset", "cuMemcpyHtoD", "cuMemcpyDtoH"]),
-    ("a query of several attributes answers with zeros", &["cuPointerGetAttributes"]),
+    ("a query of several attributes outcomes with zeros", &["cuPointerGetAttributes"]),
 ];
 
 #[test]
@@ -151,17 +151,17 @@ fn handles_of_ended_objects_are_refused() {
         let p = Program::with(Config { findings, ..Config::default() });
         let (ended, sim, context) = (Objects::new(&p), p.sim.clone(), p.context);
         ended.end(&p);
-        let answers = ended_handles(&sim.api(), &ended, || {
+        let outcomes = ended_handles(&sim.api(), &ended, || {
             if !call!(p, cuCtxSetCurrent(context)).is_success() {
                 p.primary(0);
                 ok!(p, cuCtxSetCurrent(context));
             }
         });
-        assert!(answers.len() > 200, "{}", answers.len());
-        for Answer { symbol, result: answer, .. } in answers {
+        assert!(outcomes.len() > 200, "{}", outcomes.len());
+        for Outcome { symbol, result: outcome, .. } in outcomes {
             let harmless =
                 HARMLESS.iter().any(|(_, prefixes)| prefixes.iter().any(|prefix| symbol.starts_with(prefix)));
-            assert!(REFUSALS.contains(&answer) || harmless && answer.is_success(), "{symbol}: {answer:?}");
+            assert!(REFUSALS.contains(&outcome) || harmless && outcome.is_success(), "{symbol}: {outcome:?}");
         }
         // The driver still works.
         let memory = p.alloc(16);
@@ -176,10 +176,10 @@ fn no_call_crashes_without_a_current_context() {
     let p = Program::with(Config { findings: false, ..Config::default() });
     let ended = Objects::new(&p);
     ended.end(&p);
-    let answers = ended_handles(&p.sim.api(), &ended, || ok!(p, cuCtxSetCurrent(CUcontext::NULL)));
-    for Answer { symbol, result: answer, .. } in answers {
+    let outcomes = ended_handles(&p.sim.api(), &ended, || ok!(p, cuCtxSetCurrent(CUcontext::NULL)));
+    for Outcome { symbol, result: outcome, .. } in outcomes {
         let harmless = HARMLESS.iter().any(|(_, prefixes)| prefixes.iter().any(|prefix| symbol.starts_with(prefix)));
-        assert!(REFUSALS.contains(&answer) || harmless && answer.is_success(), "{symbol}: {answer:?}");
+        assert!(REFUSALS.contains(&outcome) || harmless && outcome.is_success(), "{symbol}: {outcome:?}");
     }
 }
 
@@ -193,7 +193,7 @@ fn each_refused_call_is_an_entry_of_the_error_log() {
     };
     // The positions after the previous call, and before the next one.
     let mut marks = Vec::new();
-    let answers = zeros(&p.api, || {
+    let outcomes = zeros(&p.api, || {
         let after = position();
         if !call!(p, cuCtxSetCurrent(p.context)).is_success() {
             p.primary(0);
@@ -202,7 +202,7 @@ fn each_refused_call_is_an_entry_of_the_error_log() {
         marks.push((after, position()));
     });
     marks.push((position(), 0));
-    for (index, Answer { symbol, result, .. }) in answers.into_iter().enumerate() {
+    for (index, Outcome { symbol, result, .. }) in outcomes.into_iter().enumerate() {
         let entries = marks[index + 1].0 - marks[index].1;
         assert_eq!(entries > 0, !result.is_success(), "{symbol}: {result:?} has {entries} entries");
     }

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The name of the file for the answers, in the environment of the child process.
+/// The name of the file for the outcomes, in the environment of the child process.
 const ANSWERS: &str = "CUARRAY_TEST_ANSWERS";
 
 /// The entry points, and the addresses of the functions that the driver refuses.
@@ -53,11 +53,11 @@ fn process_that_calls_everything_at_its_end() {
     std::process::exit(0);
 }
 
-/// The answers of all functions, made in a child process once.
-pub fn answers() -> &'static [(String, String)] {
+/// The outcomes of all functions, made in a child process once.
+pub fn outcomes() -> &'static [(String, String)] {
     static MADE: OnceLock<Vec<(String, String)>> = OnceLock::new();
     MADE.get_or_init(|| {
-        let path = std::env::temp_dir().join(format!("cuarray-sim-answers-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("cuarray-sim-outcomes-{}", std::process::id()));
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([
             "error_codes::teardown::process_that_calls_everything_at_its_end",
@@ -75,9 +75,9 @@ pub fn answers() -> &'static [(String, String)] {
 
 #[test]
 fn calls_after_the_end_of_the_driver_are_refused() {
-    let answers = answers();
-    assert_eq!(answers.len(), CALLS.len() + UNSUPPORTED_ENTRY_POINTS.len());
-    for (symbol, code) in answers {
+    let outcomes = outcomes();
+    assert_eq!(outcomes.len(), CALLS.len() + UNSUPPORTED_ENTRY_POINTS.len());
+    for (symbol, code) in outcomes {
         assert_eq!(code, "CUDA_ERROR_DEINITIALIZED", "{symbol}");
     }
 }
