@@ -20,7 +20,7 @@ use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
 use super::recorder::Recorder;
 use super::region::{Strength, TouchedRange};
-use super::turns::Turns;
+use super::turns::{KernelOrder, Turns};
 use crate::races::Races;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +33,7 @@ const ALONE: Duration = Duration::from_micros(200);
 const TURN: u64 = 2_000_000;
 /// The number of instructions in a turn of a cluster's block.
 const CLUSTER_TURN: u64 = 100_000;
-/// The maximum number of unfinished blocks, if blocks run in order.
+/// The maximum number of unfinished blocks, if blocks start in another order than that of a device.
 const RESIDENT: usize = 4096;
 
 /// Executes a launch.
@@ -366,8 +366,10 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     let (mut spare, mut slots): (Vec<Block>, Vec<usize>) = (Vec::new(), vec![0]);
     let (mut next, mut printed) = (0, Vec::new());
     machine.turns.begin(0);
+    // Code that waits for blocks with lower numbers relies on their order.
+    let resident = if launch.order == KernelOrder::Forward { launch.resident_blocks.max(1) } else { RESIDENT };
     while machine.fault.is_none() {
-        let may_begin = next < total && (launch.cooperative || waiting.len() < RESIDENT);
+        let may_begin = next < total && (launch.cooperative || waiting.len() < resident);
         if fresh.is_empty() && may_begin {
             let slot = slots.pop().unwrap_or_else(|| {
                 machine.clusters.push(Cluster::default());

@@ -75,6 +75,10 @@ pub struct Launch<'a> {
     pub clock_rate: u32,
     /// The most warps that a multiprocessor of the device holds: `%nwarpid`.
     pub resident_warps: u32,
+    /// The multiprocessors of the device: `%nsmid`.
+    pub multiprocessors: u32,
+    /// The most blocks of the launch that the device holds at once. Others start when one of them has ended.
+    pub resident_blocks: usize,
     /// The number of the launch, unlike that of any other: `%gridid`.
     pub number: u64,
     /// The maximum number of host threads to use.
@@ -116,6 +120,8 @@ impl<'a> Launch<'a> {
             time: 0,
             clock_rate: 1_000_000,
             resident_warps: 64,
+            multiprocessors: 132,
+            resident_blocks: 4096,
             number: 1,
             workers: 1,
             code: Code::default(),

@@ -227,6 +227,18 @@ fn launches_that_end_are_no_deadlocks_in_any_order() {
     }
 }
 
+#[test]
+fn blocks_that_the_device_does_not_hold_cannot_be_waited_for() {
+    let (_, shape, body, _, right) = CASES.iter().find(|case| case.0 == "a counter that stays one too small").unwrap();
+    let source = kernel(&with(body, right));
+    for (resident_blocks, fault) in [(3, Some(FaultKind::Deadlock)), (4, None)] {
+        let (grid, threads) = ([shape.0, 1, 1], [shape.1, 1, 1]);
+        let run = Run { source: &source, grid, threads, resident_blocks, budget: 1 << 26, ..Run::default() };
+        let outcome = run.over(&mut [&mut vec![0_u64; 1024]]);
+        assert_eq!(outcome.fault.map(|fault| fault.kind), fault, "{resident_blocks} of {} blocks", shape.0);
+    }
+}
+
 /// Loops that run long and end.
 const ENDING: &[(&str, &str)] = &[
     (

@@ -90,6 +90,7 @@ struct Run<'a> {
     strict: bool,
     poisons: bool,
     order: KernelOrder,
+    resident_blocks: usize,
     workers: usize,
     textures: Textures,
     /// The group of the buffers.
@@ -139,6 +140,7 @@ impl Default for Run<'_> {
             strict: false,
             poisons: false,
             order: KernelOrder::Forward,
+            resident_blocks: 4096,
             workers: 2,
             textures: Textures::default(),
             group: 0,
@@ -266,6 +268,8 @@ impl Run<'_> {
             clock_rate: 1_000_000,
             poisons: self.poisons,
             resident_warps: 48,
+            multiprocessors: 20,
+            resident_blocks: self.resident_blocks,
             number: 7,
             workers,
             code: match way {

@@ -138,6 +138,8 @@ fn launch(program: &Program, kernel: u32) {
         clock_rate: 1_000_000,
         poisons: false,
         resident_warps: 64,
+        multiprocessors: 132,
+        resident_blocks: 4096,
         number: 1,
         workers: 2,
         code: crate::Code::Interpreted,

@@ -53,7 +53,7 @@ const VALUES: &[(&str, u64)] = &[
     ("%warpid", 77 / 32),
     ("%nwarpid", 48),
     ("%smid", 13),
-    ("%nsmid", 132),
+    ("%nsmid", 20),
     ("%lanemask_eq", 1 << 13),
     ("%lanemask_lt", (1 << 13) - 1),
     ("%lanemask_le", (1 << 14) - 1),

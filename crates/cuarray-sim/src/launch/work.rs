@@ -137,6 +137,8 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
         time: state.time(),
         clock_rate: launch.settings.clock_rate,
         resident_warps: launch.settings.resident_warps,
+        multiprocessors: launch.settings.multiprocessors,
+        resident_blocks: launch.settings.resident_blocks as usize,
         number: state.code.executed_launches,
         workers: workers(launch.settings.cores),
         code: launch.settings.code,

@@ -254,12 +254,16 @@ impl ResolvedKernel {
         if warps == 0 || threads > self.max_threads() {
             return 0;
         }
-        let Multiprocessor { warps: most_warps, blocks: most_blocks, shared: most_shared, reserved, .. } =
-            multiprocessor(capability);
         let registers = 65536 / ((self.registers() * 32).next_multiple_of(256) * warps);
+        self.blocks_by_size(threads, dynamic, capability).min(registers)
+    }
+
+    /// As [`ResolvedKernel::blocks`], however few registers a compiler finds for the kernel.
+    pub(crate) fn blocks_by_size(&self, threads: u32, dynamic: u64, capability: (u32, u32)) -> u32 {
+        let Multiprocessor { warps, blocks, shared: most_shared, reserved, .. } = multiprocessor(capability);
         let shared = (u64::from(self.shared()) + dynamic + u64::from(reserved)).max(1);
         let by_shared = (u64::from(most_shared) / shared).try_into().unwrap_or(u32::MAX);
-        (most_warps / warps).min(most_blocks).min(registers).min(by_shared)
+        (warps / threads.div_ceil(32).max(1)).min(blocks).min(by_shared)
     }
 }
 

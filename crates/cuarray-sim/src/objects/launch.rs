@@ -119,6 +119,9 @@ pub(crate) struct Settings {
     pub clock_rate: u32,
     /// The most warps that a multiprocessor holds.
     pub resident_warps: u32,
+    pub multiprocessors: u32,
+    /// The most blocks of the launch that the device holds.
+    pub resident_blocks: u32,
     /// Whether the first read of a compare-and-swap loop can race.
     pub guesses: bool,
     /// Whether races between threads are reported by the letter of the manual.

@@ -179,6 +179,8 @@ pub(crate) fn prepare(
     let settings = call.driver.settings();
     let cluster = check_groups(&resolved, shape, &settings)?;
     let overlaps = settings.compute_capability.0 >= 9;
+    // The registers that a device's compiler needs are not known, so they limit no launch that is not cooperative.
+    let blocks = resolved.blocks_by_size(threads, shape.shared.into(), settings.compute_capability);
     let (constants, managed) = (module.constants.clone(), module.managed.clone());
     let parameters = arguments.words(&resolved)?;
     Ok(Arc::new(Launch {
@@ -211,6 +213,8 @@ pub(crate) fn prepare(
             searched: settings.searched_memory(),
             clock_rate: identity::CLOCK_RATE,
             resident_warps: identity::multiprocessor(settings.compute_capability).warps,
+            multiprocessors: settings.multiprocessors,
+            resident_blocks: blocks.saturating_mul(settings.multiprocessors),
             guesses: settings.guessed_reads,
             strict: settings.strict_kernel_races,
             poisons: settings.poisons_stray_reads,
