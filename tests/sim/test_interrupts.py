@@ -114,8 +114,7 @@ def test_signal_without_a_handler_ends_the_process(run: Run, endless: Path) -> N
     assert done.returncode == -signal.SIGTERM, done.stderr
 
 
-def test_findings_before_the_interrupt_are_reported(run: Run, endless: Path) -> None:
-    program = """\
+RACE = """\
 import ctypes, signal
 from endless import cuda, send, wait
 other, streams = ctypes.c_void_p(), [ctypes.c_void_p() for _ in range(2)]
@@ -125,6 +124,43 @@ assert cuda.cuMemAlloc_v2(ctypes.byref(shared), ctypes.c_size_t(64)) == 0
 for stream in streams:
     assert cuda.cuStreamCreate(ctypes.byref(stream), 1) == 0
     assert cuda.cuMemsetD8Async(shared, 1, ctypes.c_size_t(64), stream) == 0
+"""
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_findings_before_a_signal_without_a_handler_are_reported(run: Run, endless: Path, number: str) -> None:
+    """As a program of machine code has it, or one of Python that SIGTERM ends."""
+    (endless / "program.py").write_text(
+        RACE + f"signal.signal(signal.{number}, signal.SIG_DFL)\nsend(signal.{number})\nwait()\nprint('went on')\n"
+    )
+    done = run("-m", "cuarray_sim", "program.py")
+    assert (done.stdout, done.returncode) == ("", -getattr(signal, number)), done.stderr
+    assert done.stderr.count("] data-race: ") == 1
+
+
+def test_signal_ends_the_wait_for_a_word_of_memory(run: Run, endless: Path) -> None:
+    program = """\
+import ctypes, os, signal, threading
+from endless import cuda
+context, word = ctypes.c_void_p(), ctypes.c_void_p()
+assert cuda.cuInit(0) == cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == cuda.cuCtxSetCurrent(context) == 0
+assert cuda.cuMemAlloc_v2(ctypes.byref(word), ctypes.c_size_t(4)) == 0
+assert cuda.cuMemsetD8_v2(word, 0, ctypes.c_size_t(4)) == 0
+assert cuda.cuStreamWaitValue32_v2(None, word, 1, 1) == 0
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    cuda.cuCtxSynchronize()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    (endless / "program.py").write_text(program)
+    # The wait would take longer than `run` allows.
+    done = run("program.py", CUARRAY_SIM_MEMORY_WAIT="600")
+    assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
+
+
+def test_findings_before_the_interrupt_are_reported(run: Run, endless: Path) -> None:
+    program = RACE + """\
 send(signal.SIGINT)
 try:
     wait()

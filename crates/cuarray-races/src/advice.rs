@@ -98,6 +98,8 @@ advice! {
     KeepWithinArguments { targets: String } => "keep within {targets}: the store reaches another allocation",
     KeepWithinModule => "keep within the variable of the module: the store reaches another allocation",
     CorrectKernel { failure: String } => "correct the kernel: {failure}",
+    EndLoop { failure: String } => "let the body of the loop set its condition to 0: {failure}",
+    WriteAwaitedWord => "enqueue the write before the call that waits, or write the word from another thread of the host",
     LoadSupported { reason: String } =>
         "change the module, or set CUARRAY_SIM_REFUSALS=0 in a program that tries modules and has others: {reason}",
     KeepWithinWindow { failure: String } => "keep within it: {failure}",

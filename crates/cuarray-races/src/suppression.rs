@@ -48,7 +48,9 @@ impl Key {
         match self {
             Key::Library => library.as_deref().is_some_and(matches),
             Key::File => {
-                frames.any(|frame| matches(&frame.file))
+                let place = side.place.as_ref().into_iter().flat_map(|place| [&place.source, &place.inlined_at]);
+                place.flatten().any(|line| matches(&line.file))
+                    || frames.any(|frame| matches(&frame.file))
                     || native.as_ref().is_some_and(|native| {
                         matches(&native.object) || native.source.as_ref().is_some_and(|source| matches(&source.file))
                     })
@@ -60,6 +62,13 @@ impl Key {
             Key::Call => matches(side.call) || matches(call_name(side.call)),
         }
     }
+}
+
+/// The findings of libraries that cannot change a result: uses of undefined values whose effect the library drops. They are suppressed by
+/// default, with 0 as their line.
+pub fn of_libraries() -> Vec<Suppression> {
+    let known = parse(include_str!("known_in_libraries.txt")).unwrap_or_default();
+    known.into_iter().map(|each| Suppression { line: 0, ..each }).collect()
 }
 
 /// Parses a suppressions file: its lines, or the findings of a report in JSON.
@@ -195,7 +204,9 @@ pub fn glob(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::KernelPlace;
     use crate::report::sample;
+    use crate::site::SourceLine;
 
     #[test]
     fn pattern_matches_the_whole_text() {
@@ -217,6 +228,31 @@ mod tests {
         }
         // Many stars take no longer than the product of both lengths.
         assert!(!glob(&format!("{}b", "a*".repeat(50)), &"a".repeat(5000)));
+    }
+
+    #[test]
+    fn known_findings_of_libraries_are_those_of_the_file() {
+        let known = of_libraries();
+        assert!(!known.is_empty() && known.iter().all(|each| each.line == 0));
+        let mut finding = sample::report("/home/me/train.py").findings[0].clone();
+        let place = |file: &str| KernelPlace {
+            block: [0; 3],
+            thread: [0; 3],
+            atomic: false,
+            source: Some(SourceLine { file: file.into(), line: 796 }),
+            inlined_at: None,
+            ptx_line: None,
+            has_lines: true,
+        };
+        for (kind, file, expected) in [
+            (Kind::UninitializedRead, "/opt/include/thrust/system/cuda/detail/set_operations.h", true),
+            (Kind::UninitializedRead, "/home/me/set_operations.h", false),
+            (Kind::KernelRace, "/opt/include/thrust/system/cuda/detail/set_operations.h", false),
+        ] {
+            finding.kind = kind;
+            finding.sides[0].place = Some(place(file));
+            assert_eq!(known.iter().any(|each| each.matches(&finding)), expected, "{file}");
+        }
     }
 
     #[test]

@@ -57,6 +57,7 @@ mod pool;
 mod process;
 mod process_status;
 mod schedule;
+mod signals;
 mod site;
 mod state;
 mod stream;

@@ -75,6 +75,21 @@ impl Detector {
         self.find(Kind::KernelFailure, None, None, vec![party], Advice::CorrectKernel { failure });
     }
 
+    /// Reports a loop of a graph that does not end.
+    pub fn loop_failed(&mut self, ticket: &Ticket, failure: String) {
+        let party = Party::naming(&ticket.operation, AccessKind::Use);
+        self.find(Kind::KernelFailure, None, None, vec![party], Advice::EndLoop { failure });
+    }
+
+    /// Reports a stream that waits for a word of memory which nothing writes.
+    pub fn stream_waits_forever(&mut self, ticket: &Ticket, word: Range) {
+        let mut parties = vec![Party::of(&ticket.operation, AccessKind::Read, Some(word))];
+        let writer = self.shadow.last_write(word.address).map(|record| record.operation.clone());
+        parties.extend(writer.map(|writer| Party::of(&writer, AccessKind::Write, Some(word))));
+        let range = Some((word.address, word.address + word.length));
+        self.find(Kind::Deadlock, range, None, parties, Advice::WriteAwaitedWord);
+    }
+
     /// Takes the memory of a failed launch's device as written: what the launch did not write any more is no finding.
     pub fn forgive_unwritten(&mut self, ticket: &Ticket) {
         let lane = self.lanes.get(ticket.clock.lane as usize);

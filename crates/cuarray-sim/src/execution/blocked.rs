@@ -11,8 +11,10 @@ use crate::execution::words;
 use crate::objects::memory_operation::Word;
 use crate::objects::point::Point;
 use crate::objects::work::Work;
+use crate::signals::Signals;
 use crate::state::State;
 use cuarray_abi::*;
+use cuarray_races::finding::Range;
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -62,38 +64,53 @@ pub(super) fn run_other_work(state: &mut State, stream: CUstream, leaves_host_fu
     execute_next(state, next)
 }
 
-/// Waits a moment for the host, or another thread's calls. Fails the context of the stream after the time limit.
+/// A wait for the host.
+pub(super) struct Waiting {
+    since: Instant,
+    signals: Option<Signals>,
+}
+
+/// Waits a moment for the host, or another thread's calls. Fails the context of the stream after the time limit, or by a signal.
 pub(super) fn wait_for_the_host<'a>(
     driver: &'a Driver,
     state: Guard<'a>,
     stream: CUstream,
-    since: &mut Option<Instant>,
+    waiting: &mut Option<Waiting>,
 ) -> Guard<'a> {
-    let limit = driver.config.as_ref().map_or(Duration::ZERO, |config| config.memory_wait);
+    let (limit, interrupts) =
+        driver.config.as_ref().map_or((Duration::ZERO, false), |config| (config.memory_wait, config.interrupts));
     let mut state = state;
-    if since.get_or_insert_with(Instant::now).elapsed() >= limit {
-        *since = None;
-        give_up(&mut state, stream, limit);
+    let begun = || Waiting { since: Instant::now(), signals: interrupts.then(Signals::await_them) };
+    let Waiting { since, signals } = waiting.get_or_insert_with(begun);
+    let interrupted = signals.as_ref().is_some_and(Signals::came);
+    if interrupted || since.elapsed() >= limit {
+        *waiting = None;
+        give_up(&mut state, stream, (!interrupted).then_some(limit));
         return state;
     }
     let waited = driver.finished.wait_timeout(state, INTERVAL);
     waited.unwrap_or_else(PoisonError::into_inner).0
 }
 
-/// Fails the context of a stream whose wait does not end.
-fn give_up(state: &mut State, stream: CUstream, limit: Duration) {
+/// Fails the context of a stream whose wait has not ended within a limit, or was interrupted.
+fn give_up(state: &mut State, stream: CUstream, limit: Option<Duration>) {
     let Some(context) = state.streams.get(&stream).map(|stream| stream.context) else { return };
-    if !state.quiet
-        && let Some(word) = words::awaited(state, stream)
+    if let Some(limit) = limit
+        && let Some(Word { address, size }) = words::awaited(state, stream)
     {
-        let Word { address, size } = word;
-        eprintln!(
-            "cuarray-sim: a stream waits for the {size} bytes at {address:#x} (cuStreamWaitValue, cuStreamBatchMemOp), and no \
+        let front = state.streams.get(&stream).and_then(|stream| stream.queue.front());
+        if let Some(ticket) = front.and_then(|operation| operation.ticket.clone()) {
+            state.detector.stream_waits_forever(&ticket, Range { address, length: size });
+        }
+        if !state.quiet {
+            eprintln!(
+                "cuarray-sim: a stream waits for the {size} bytes at {address:#x} (cuStreamWaitValue, cuStreamBatchMemOp), and no \
              pending work and no host thread wrote the value within {} seconds; the context has failed with \
              CUDA_ERROR_LAUNCH_TIMEOUT. Enqueue the write before the call that waits, or set CUARRAY_SIM_MEMORY_WAIT to a \
              longer time",
-            limit.as_secs_f64()
-        );
+                limit.as_secs_f64()
+            );
+        }
     }
     state.fail_context(context, CUresult::CUDA_ERROR_LAUNCH_TIMEOUT);
 }

@@ -45,7 +45,7 @@ fn advance_one(state: &mut State, run: &mut Run, at: Point, outer: Outer<'_>) ->
     let Some(frame) = run.frames.last() else { return true };
     let ready = frame.ready();
     if ready.is_empty() {
-        return leave(state, run);
+        return leave(state, run, outer.0);
     }
     let step = ready[chosen::choose_step(state, ready.len())];
     let (plan, body, before) = (frame.plan.clone(), frame.body, frame.before(step));
@@ -68,14 +68,14 @@ fn enter(state: &State, run: &mut Run, plan: &Arc<Plan>, within: Option<usize>, 
 
 /// Leaves a body whose nodes are done: for another round, or for what follows the conditional node. Returns whether it
 /// was the outermost.
-fn leave(state: &mut State, run: &mut Run) -> bool {
+fn leave(state: &mut State, run: &mut Run, ticket: Option<&Ticket>) -> bool {
     let Some(frame) = run.frames.pop() else { return true };
     let end = frame.end();
     if frame.plan.kind == CU_GRAPH_COND_TYPE_WHILE {
         run.rounds += 1;
         run.spent = run.spent.saturating_add(ROUND);
         if enter(state, run, &frame.plan, frame.within, end.clone()) {
-            return exhausted(state, run);
+            return exhausted(state, run, ticket);
         }
     }
     let below = run.frames.last_mut().and_then(|below| below.done.get_mut(frame.within?));
@@ -89,23 +89,28 @@ fn leave(state: &mut State, run: &mut Run) -> bool {
 }
 
 /// Fails the context if a loop has passed its limit.
-fn exhausted(state: &mut State, run: &Run) -> bool {
+fn exhausted(state: &mut State, run: &Run, ticket: Option<&Ticket>) -> bool {
     if run.spent <= run.budget {
         return false;
     }
     let Some(plan) = run.frames.last().map(|frame| &frame.plan) else { return false };
     let value = state.conditions.get(&plan.handle).map_or(0, |condition| condition.value);
     let place = plan.made.as_ref().map(|made| format!(" added at {}", made.site)).unwrap_or_default();
+    let failure = format!(
+        "the {} node{place} does not end: after {} rounds its condition is {value}, and no more than {} instructions may run \
+         (CUARRAY_SIM_LAUNCH_BUDGET; a round counts for {ROUND})",
+        kind_name(plan.kind),
+        run.rounds,
+        run.budget
+    );
+    let context = plan.context;
     if !state.quiet {
-        eprintln!(
-            "cuarray-sim: the {} node{place} does not end: after {} rounds its condition is {value}, and no more than {} \
-             instructions may run (CUARRAY_SIM_LAUNCH_BUDGET; a round counts for {ROUND})",
-            kind_name(plan.kind),
-            run.rounds,
-            run.budget
-        );
+        eprintln!("cuarray-sim: {failure}");
     }
-    state.fail_context(plan.context, CUresult::CUDA_ERROR_LAUNCH_TIMEOUT);
+    if let Some(ticket) = ticket {
+        state.detector.loop_failed(ticket, failure);
+    }
+    state.fail_context(context, CUresult::CUDA_ERROR_LAUNCH_TIMEOUT);
     true
 }
 

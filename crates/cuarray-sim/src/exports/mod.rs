@@ -31,6 +31,7 @@ use crate::parameters::{In, Out, Received, Text};
 use crate::pool::exports::{locations as pools_of_locations, pool};
 use crate::process::exports::logs;
 use crate::process::{current, exit};
+use crate::signals;
 use crate::site::{self, Entry, ReturnPlace};
 use crate::stream::exports::{attributes as stream_attributes, stream};
 use crate::texture::exports::{
@@ -157,6 +158,7 @@ fn dispatch(
             begun.end(&Made { symbol, result, thread: number, site: call.site, took, flow });
         }
         driver.log.deliver();
+        signals::end_by_signal(exit::report_before_signal);
         result
     });
     catch_unwind(guarded).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)

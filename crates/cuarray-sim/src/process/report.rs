@@ -8,6 +8,7 @@ use crate::site::add_lines;
 use crate::state::State;
 use cuarray_abi::CUcontext;
 use cuarray_races::finding::Report;
+use cuarray_races::suppression;
 use std::path::PathBuf;
 
 /// All findings, and if `leaks`, live objects as leaks. Pending work whose accesses are not known yet runs first.
@@ -39,7 +40,9 @@ fn completed(driver: &Driver, mut report: Report) -> Report {
     add_lines(&mut report);
     report.identify();
     if let Ok(config) = &driver.config {
-        report.suppress(&config.suppressions);
+        let known = if config.strict_kernel_races { Vec::new() } else { suppression::of_libraries() };
+        report.suppress(&[&known[..], &config.suppressions].concat());
+        report.suppressed.retain(|each| each.line > 0 || each.count > 0);
     }
     report
 }

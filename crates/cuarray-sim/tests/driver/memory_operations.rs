@@ -191,6 +191,10 @@ fn wait_that_nothing_ends_fails_its_context_after_the_limit() {
     ok!(p, cuStreamWriteValue32_v2(b, w.flag, 1, 0));
     fails!(p, LAUNCH_TIMEOUT, cuStreamSynchronize(b));
     fails!(p, LAUNCH_TIMEOUT, cuCtxSynchronize());
+    let [finding] = &p.sim.report().findings[..] else { panic!("{}", p.sim.report().text(false)) };
+    assert_eq!(finding.kind, cuarray_sim::finding::Kind::Deadlock);
+    assert!(finding.sides[0].call.contains("WaitValue"), "{}", finding.sides[0].call);
+    assert!(finding.missing.as_ref().is_some_and(|advice| advice.contains("enqueue the write")));
 }
 
 #[test]

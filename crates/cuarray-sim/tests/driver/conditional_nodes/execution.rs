@@ -142,7 +142,9 @@ fn endless_loop_ends_with_a_timeout() {
     f.kernel(bodies[0], &[], c"add", [f.counter(0), 1]);
     f.launch(f.instantiated());
     fails!(f.program, LAUNCH_TIMEOUT, cuCtxSynchronize());
-    assert_eq!(f.program.sim.report().text(false), "");
+    let [finding] = &f.program.sim.report().findings[..] else { panic!("{}", f.program.sim.report().text(false)) };
+    assert_eq!(finding.kind, cuarray_sim::finding::Kind::KernelFailure);
+    assert!(finding.missing.as_ref().is_some_and(|advice| advice.contains("rounds its condition is 1")));
 }
 
 #[test]
