@@ -97,7 +97,7 @@ fn exhausted(state: &mut State, run: &Run, ticket: Option<&Ticket>) -> bool {
     let value = state.conditions.get(&plan.handle).map_or(0, |condition| condition.value);
     let place = plan.made.as_ref().map(|made| format!(" added at {}", made.site)).unwrap_or_default();
     let failure = format!(
-        "the {} node{place} does not end: after {} rounds its condition is {value}, and no more than {} instructions may run \
+        "cuarray-sim: the {} node{place} does not end: after {} rounds its condition is {value}, and no more than {} instructions may run \
          (CUARRAY_SIM_LAUNCH_BUDGET; a round counts for {ROUND})",
         kind_name(plan.kind),
         run.rounds,
@@ -105,10 +105,12 @@ fn exhausted(state: &mut State, run: &Run, ticket: Option<&Ticket>) -> bool {
     );
     let context = plan.context;
     if !state.quiet {
-        eprintln!("cuarray-sim: {failure}");
+        eprintln!("{failure}");
     }
     if let Some(ticket) = ticket {
-        state.detector.loop_failed(ticket, failure);
+        state
+            .detector
+            .loop_failed(ticket, failure.split_once(": ").map_or_else(String::new, |(_, text)| text.to_owned()));
     }
     state.fail_context(context, CUresult::CUDA_ERROR_LAUNCH_TIMEOUT);
     true
