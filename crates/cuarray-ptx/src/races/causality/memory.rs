@@ -285,7 +285,7 @@ impl Memory {
             if data && flags.is_behind(own, &write) && !location.was_read_by(actor) {
                 let unknown = write.mark.unknown(view, actor);
                 let lane = unknown.trailing_zeros();
-                if unknown != 0 && reason(threads, actor, &write.mark, lane).is_some() {
+                if unknown != 0 {
                     found.push(Conflict { mark: write.mark, lane, why: Some(Why::OldValue) });
                 }
             }
