@@ -32,7 +32,7 @@ pub(super) fn watch_host_for(state: &mut State, launch: &Launch, operation: &Arc
     let last = state.host_functions == 0;
     let mut words: Vec<u64> = launch.addresses().collect();
     if state.host_access.watches() && launch.program.may_load_addresses(launch.kernel) {
-        words.extend(reached::through_memory(state, &words));
+        words.extend(reached::through_memory(state, launch, &words));
     }
     words.into_iter().for_each(|word| state.host_access.given(word, operation, clock, last));
 }

@@ -59,6 +59,14 @@ pub(crate) struct Module {
     pub library: Option<CUlibrary>,
 }
 
+impl Module {
+    /// The variables in global and constant memory, with their addresses.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&Variable, u64)> {
+        let places = self.program.variables().iter().zip(self.addresses.iter().copied());
+        places.filter(|(variable, _)| matches!(variable.space, Space::Global | Space::Const))
+    }
+}
+
 /// A function of a module.
 pub(crate) struct Function {
     pub module: CUmodule,
@@ -148,12 +156,7 @@ impl Code {
 
     /// The variables in device memory, each with its address.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&Variable, u64)> {
-        let of = |module| {
-            let module: &Module = module;
-            let places = module.program.variables().iter().zip(module.addresses.iter().copied());
-            places.filter(|(variable, _)| matches!(variable.space, Space::Global | Space::Const))
-        };
-        self.modules.values().flat_map(of)
+        self.modules.values().flat_map(Module::variables)
     }
 
     /// Resolves the handle of a function or kernel, without a context.

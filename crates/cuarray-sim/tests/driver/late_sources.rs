@@ -119,6 +119,31 @@ fn host_access_to_memory_whose_address_a_kernel_loads_is_compared() {
 }
 
 #[test]
+fn host_access_to_memory_that_a_variable_of_the_module_names_is_compared() {
+    for space in ["global", "const"] {
+        let source = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .{space} .align 8 .b64 place;\n.visible .entry k()\n\
+             {{ .reg .b64 %a; ld.{space}.u64 %a, [place]; st.global.u32 [%a], 1; ret; }}\n\0"
+        );
+        let p = Program::with(Config { schedule: Schedule::Lazy, ..Config::default() });
+        let (mut module, mut function) = (CUmodule::NULL, CUfunction::NULL);
+        ok!(p, cuModuleLoadData(&mut module, source.as_ptr().cast()));
+        ok!(p, cuModuleGetFunction(&mut function, module, c"k".as_ptr()));
+        let (mut variable, mut size) = (0, 0);
+        ok!(p, cuModuleGetGlobal_v2(&mut variable, &mut size, module, c"place".as_ptr()));
+        let target = p.pinned(BYTES);
+        let address = target as u64;
+        ok!(p, cuMemcpyHtoD_v2(variable, (&raw const address).cast(), 8));
+        let (stream, none) = (p.stream(CU_STREAM_NON_BLOCKING), std::ptr::null_mut());
+        ok!(p, cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, none, none));
+        write(target, 2);
+        ok!(p, cuCtxSynchronize());
+        let kinds: Vec<_> = p.sim.report().findings.iter().map(|finding| finding.kind).collect();
+        assert_eq!(kinds, [Kind::DataRace], "{space}");
+    }
+}
+
+#[test]
 fn host_write_of_memory_that_a_kernel_reads_through_a_large_table_is_compared() {
     let p = Program::with(Config { schedule: Schedule::Lazy, ..Config::default() });
     let (mut module, mut function) = (CUmodule::NULL, CUfunction::NULL);
