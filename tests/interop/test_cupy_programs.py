@@ -220,14 +220,17 @@ def test_memory_that_the_pool_hands_to_another_stream_too_early_is_a_race(cp: An
     cp.cuda.Device().synchronize()
 
 
-def test_memory_in_cupy_pools_is_no_leak_of_a_test(simulator: str, tmp_path: Path) -> None:
+def test_objects_that_cupy_keeps_for_later_are_no_leak_of_a_test(simulator: str, tmp_path: Path) -> None:
     (tmp_path / "test_pools.py").write_text(
         "import cupy\n"
         "KEPT = []\n"
         "def test_of_freed_arrays(): assert float((cupy.zeros(1000) + 1).sum()) == 1000\n"
+        "def test_of_a_transform(): cupy.fft.fft(cupy.ones(64)).get()\n"
         "def test_that_keeps_an_array(): KEPT.append(cupy.zeros(100))\n"
+        "def test_that_keeps_a_stream(): KEPT.append(cupy.cuda.Stream())\n"
     )
     command = [sys.executable, "-m", "pytest", "--cuarray-sim", "-p", "no:cacheprovider", "test_pools.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "test_pools.py ..E" in done.stdout, done.stdout + done.stderr
+    assert "test_pools.py ...E.E" in done.stdout, done.stdout + done.stderr
     assert "kept by global `KEPT` of test_pools, [0] (cupy.ndarray)" in done.stdout
+    assert "kept by global `KEPT` of test_pools, [1] (cupy.Stream)" in done.stdout

@@ -92,10 +92,17 @@ def test_driver_is_installed_before_conftest_files_and_named_in_header(suite: py
     """)
     result = suite.runpytest_subprocess("--cuarray-sim")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["CUDA driver: simulated by cuarray-sim*"])
+    result.stdout.fnmatch_lines(
+        ["CUDA driver: simulated by cuarray-sim*", "a test fails for: findings, objects left alive"]
+    )
+    # This setting concerns the end of the process only.
+    result.stdout.no_fnmatch_line("*CUARRAY_SIM_LEAKS*")
 
 
-def test_leaks_of_memory_streams_and_events_are_listed(suite: pytest.Pytester) -> None:
+def test_leaks_of_memory_streams_and_events_are_listed(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    # pytest shortens the lines of its failure list unless CI is set.
+    monkeypatch.setenv("CI", "true")
     suite.makepyfile("""
         def test_memory(api): api.memory(1234)
         def test_stream(api): api.stream()
@@ -114,8 +121,15 @@ def test_leaks_of_memory_streams_and_events_are_listed(suite: pytest.Pytester) -
             "  1 stream",
             "*ERROR at teardown of test_events*",
             "  2 events",
+            "::error file=conftest.py,line=12,title=cuarray-sim leak::device memory: left alive by *.py::test_memory",
+            "::error file=conftest.py,line=19,title=cuarray-sim leak::stream: left alive by *.py::test_stream",
+            "::error file=conftest.py,line=23,title=cuarray-sim leak::event: left alive by *.py::test_events",
+            "ERROR *::test_memory - leak: device memory made at conftest.py:12",
+            "ERROR *::test_stream - leak: stream made at conftest.py:19",
+            "ERROR *::test_events - leak: event made at conftest.py:23",
         ]
     )
+    assert sum(line.startswith("::error") for line in result.outlines) == 3
     result.stdout.no_fnmatch_line("*ERROR at teardown of test_clean_afterwards*")
 
 
@@ -155,6 +169,35 @@ def test_leak_names_the_variable_that_keeps_the_array(pytester: pytest.Pytester)
         f"kept by global `OWNERS` of {module}, [1] {kind}",
         f"kept by a variable or a default of function `test_closure.<locals>.<lambda>` of {module}, [0] {kind}",
         f"kept by local `kept` of values at {pytester.path / module}.py:20 {kind}",
+    ]
+
+
+def test_leak_names_the_variable_that_keeps_a_stream_an_event_or_pinned_memory(pytester: pytest.Pytester) -> None:
+    if importlib.util.find_spec("numba") is None or importlib.util.find_spec("cuda.core") is None:
+        pytest.skip("numba-cuda or cuda.core is not installed")
+    pytester.makepyfile("""
+        import cuarray
+        from cuda.core import Device
+        from numba import cuda
+
+        KEPT = {}
+
+        def core():
+            Device().set_current()
+            return Device()
+        def test_numba_stream(): KEPT["a"] = cuda.stream()
+        def test_numba_event(): KEPT["b"] = cuda.event()
+        def test_numba_pinned(): KEPT["c"] = cuda.pinned_array(64)
+        def test_core_stream(): KEPT["d"] = core().create_stream()
+        def test_core_event(): KEPT["e"] = core().create_event()
+        def test_cuarray_stream(): KEPT["f"] = cuarray.stream()
+    """)
+    result = pytester.runpytest_subprocess("--cuarray-sim")
+    result.assert_outcomes(passed=6, errors=6)
+    kinds = ("numba.Stream", "numba.Event", "numpy.ndarray", "cuda.Stream", "cuda.Event", "cuarray.Stream")
+    assert [line.strip() for line in result.outlines if "kept by" in line] == [
+        f"kept by global `KEPT` of {pytester._name}, [{key!r}] ({kind})"
+        for key, kind in zip("abcdef", kinds, strict=True)
     ]
 
 

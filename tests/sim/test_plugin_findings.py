@@ -84,7 +84,8 @@ def test_finding_fails_its_test_with_the_report_as_failure_text(
             "  missing: record an event on stream *",
             "  memory: bytes 0 to 63 of 64 bytes of device memory *",
             "cuarray-sim: 1 finding in 1 test (1 data-race)",
-            "FAILED *::test_races" + " - found by the simulated CUDA driver: data-race" * bool(ci),
+            # pytest cuts this line to the terminal's width unless CI is set.
+            "FAILED *::test_races" + " - data-race at conftest.py:16: stream * writes 64 bytes that *" * bool(ci),
         ]
     )
     # Only this test's finding, and no line of the plugin's source.
@@ -161,17 +162,26 @@ def test_finding_at_setup_fails_the_test(suite: pytest.Pytester) -> None:
     suite.runpytest_subprocess("--cuarray-sim").assert_outcomes(failed=1)
 
 
-def test_failing_test_shows_its_findings(suite: pytest.Pytester) -> None:
+def test_failing_test_shows_its_findings(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     suite.makepyfile("""
+        import pytest
         def test_fails(api):
             api.race()
             assert False, "its own reason"
+        @pytest.mark.xfail
+        def test_is_known_to_fail(api):
+            api.race()
+            assert False
     """)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
     result = suite.runpytest_subprocess("--cuarray-sim")
-    result.assert_outcomes(failed=1)
+    result.assert_outcomes(failed=1, xfailed=1)
     result.stdout.fnmatch_lines(
-        ["*its own reason*", "*findings*", "[[]1[]] data-race:*", "cuarray-sim: 1 finding in 1 test*"]
+        ["*its own reason*", "*findings*", "[[]1[]] data-race:*", "cuarray-sim: 2 findings in 2 tests*"]
     )
+    # The test that is known to fail has no command.
+    (command,) = (line for line in result.outlines if line.startswith("::error"))
+    assert command.startswith("::error file=conftest.py,line=16,title=cuarray-sim data-race::stream ")
 
 
 def test_findings_are_shown_for_each_way_a_test_can_fail(suite: pytest.Pytester) -> None:
@@ -205,10 +215,10 @@ def test_findings_are_shown_for_each_way_a_test_can_fail(suite: pytest.Pytester)
     result.stdout.fnmatch_lines(
         [
             "cuarray-sim: 4 findings in 4 tests (4 data-race)",
-            "FAILED *::test_by_hand - Failed: its own reason",
-            "FAILED *::test_raises_nothing - Failed: DID NOT RAISE*",
-            "FAILED *::test_fails - AssertionError: its own reason",
-            "ERROR *::test_passes - RuntimeError: at teardown",
+            "FAILED *::test_by_hand - data-race at conftest.py:16; Failed: its own reason",
+            "FAILED *::test_raises_nothing - data-race at conftest.py:16; Failed: DID NOT RAISE*",
+            "FAILED *::test_fails - data-race at conftest.py:16; AssertionError: its own reason",
+            "ERROR *::test_passes - data-race at conftest.py:16; RuntimeError: at teardown",
         ]
     )
 
@@ -260,8 +270,8 @@ def test_skip_after_a_race_does_not_hide_the_finding(suite: pytest.Pytester) -> 
     result.assert_outcomes(skipped=1, failed=1, errors=1)
     result.stdout.fnmatch_lines(
         [
-            "FAILED *::test_method - found by the simulated CUDA driver: data-race",
-            "ERROR *::test_function - found by the simulated CUDA driver: data-race",
+            "FAILED *::test_method - data-race at conftest.py:16: stream *",
+            "ERROR *::test_function - data-race at conftest.py:16: stream *",
         ],
     )
 
@@ -285,7 +295,7 @@ def test_finding_at_import_is_an_error_of_the_module(suite: pytest.Pytester) -> 
             "found by the simulated CUDA driver:",
             "[[]1[]] data-race:*",
             "cuarray-sim: 1 finding in 0 tests (1 data-race)",
-            "ERROR test_module.py - found by the simulated CUDA driver: data-race",
+            "ERROR test_module.py - data-race at conftest.py:16: stream *",
         ]
     )
 

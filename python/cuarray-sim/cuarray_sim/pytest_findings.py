@@ -25,8 +25,9 @@ import pytest
 
 from .account import statistics
 from .findings_report import KINDS, Report, clear_findings, findings, report
+from .places import line_of_finding, shown
 
-__all__ = ["MARKER", "FindingCheck"]
+__all__ = ["COMMANDS", "MARKER", "FindingCheck", "in_workflow"]
 
 MARKER = "cuarray_sim"
 
@@ -35,8 +36,8 @@ _KINDS = tuple(kind for kind in KINDS if kind != "leak")
 
 # The attribute of a test's report that holds the counts of its findings.
 _ATTRIBUTE = "cuarray_sim"
-# The attribute that holds the commands which show them beside their lines.
-_COMMANDS = "cuarray_sim_commands"
+COMMANDS = "cuarray_sim_commands"
+"""The attribute that holds the commands which show findings and leaks beside their lines."""
 
 # The end of the line of a process that did not use the driver.
 _IDLE = "so nothing was checked"
@@ -74,6 +75,11 @@ def _kinds(name: str, value: object) -> tuple[str, ...]:
     return kinds
 
 
+def in_workflow() -> bool:
+    """Whether a workflow of GitHub runs the tests."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
 class FindingCheck:
     """The plugin of a session that runs on the simulated driver."""
 
@@ -90,7 +96,9 @@ class FindingCheck:
         # The line in pytest's list of failures, and the whole text, if that phase failed for findings.
         self.headline = ""
         self.text = ""
-        # The commands for the lines of these findings, if a workflow of GitHub runs the tests; and those of the whole session.
+        # The kind and the line of the finding of a test that fails by itself, before its own line in that list.
+        self.prefix = ""
+        # The commands for the lines of these findings, in a workflow of GitHub; and those of the whole session.
         self.commands = ""
         self.all_commands: list[str] = []
         # The counts of the whole session in all its processes.
@@ -167,30 +175,47 @@ class FindingCheck:
 
     def _show(self, item: pytest.Item, phase: str) -> None:
         """Add the findings to the test's own failure, and clear them."""
-        if self._count(findings()):
-            item.add_report_section(phase, "findings", report() + self._draw())
+        found = findings()
+        if kinds := self._count(found):
+            text = report() + self._draw()
+            item.add_report_section(phase, "findings", text)
+            if unexpected := kinds - self.marks.expected - self.marks.allowed:
+                self.prefix = f"{self._announce(found, unexpected)}; "
             clear_findings()
 
     def _check(self) -> None:
         """Fail if there are unexpected findings, or expected ones are missing; clear the findings."""
         # The text is empty without findings, and cheaper than the report with its history.
         text = report()
-        kinds = self._count(findings()) if text or self.suppressions is not None else set()
+        found = findings() if text or self.suppressions is not None else None
+        kinds = set() if found is None else self._count(found)
         unexpected = kinds - self.marks.expected - self.marks.allowed
         missing = self.marks.expected - kinds
-        if unexpected:
+        headline = ""
+        if found is not None and unexpected:
+            headline = self._announce(found, unexpected)
             text += self._draw()
-            if os.environ.get("GITHUB_ACTIONS") == "true":
-                self.commands = report("github")
         if self.tally:
             clear_findings()
-        if unexpected:
-            self._fail("found by the simulated CUDA driver:", f"\n\n{text}", " and ".join(sorted(unexpected)))
+        if headline:
+            said = re.search(rf"^\[\d+\] {headline.partition(' ')[0]}(: .*)$", text, re.MULTILINE)
+            self._fail(headline + (said[1] if said else ""), f"found by the simulated CUDA driver:\n\n{text}")
         if missing:
             expected = f"expected {' and '.join(sorted(missing))}, and the simulated CUDA driver found"
+            instead = " and ".join(sorted(kinds)) or "nothing"
             self._fail(
-                expected, f" this instead:\n\n{text}" if text else " nothing", " and ".join(sorted(kinds)) or "nothing"
+                f"{expected} {instead}", f"{expected} this instead:\n\n{text}" if text else f"{expected} nothing"
             )
+
+    def _announce(self, found: Report, kinds: set[str]) -> str:
+        """Return the kind and the line of the first finding of some kinds, and keep the commands for all of them."""
+        if in_workflow():
+            lines = report("github").splitlines()
+            self.commands = "\n".join(
+                line for line in lines if re.search(rf"title=cuarray-sim ({'|'.join(kinds)})::", line)
+            )
+        first = next(each for each in found["findings"] if each["kind"] in kinds)
+        return first["kind"] + shown(line_of_finding(first), " at ")
 
     def _draw(self) -> str:
         """Write the page of the findings if pages are requested; return the line that names it."""
@@ -200,9 +225,9 @@ class FindingCheck:
         path.write_text(report("html"), encoding="utf-8")
         return f"drawn in {path}\n"
 
-    def _fail(self, message: str, report: str, short: str) -> NoReturn:
-        self.headline, self.text = f"{message} {short}", message + report
-        pytest.fail(self.text, pytrace=False)
+    def _fail(self, headline: str, text: str) -> NoReturn:
+        self.headline, self.text = headline, text
+        pytest.fail(text, pytrace=False)
 
     def _count(self, found: Report) -> set[str]:
         """Count the findings for the test's report, and return their kinds."""
@@ -239,7 +264,7 @@ class FindingCheck:
                 result = pytest.TestReport.from_item_and_call(item, call)
             else:
                 result.sections.append(("findings", self.text))
-                self.headline = ""
+                self.headline, self.prefix = "", self.headline.partition(": ")[0] + "; "
         # pytest has copied the list of the item.
         item.user_properties += self.properties
         result.user_properties += self.properties
@@ -253,13 +278,13 @@ class FindingCheck:
             # pytest-xdist sends the attributes of a report to the main process.
             setattr(result, _ATTRIBUTE, self.tally)
             self.tally = {}
-        if self.commands:
-            setattr(result, _COMMANDS, self.commands)
-            self.commands = ""
+        # A test that is marked as failing has no error.
+        if self.commands and result.failed:
+            setattr(result, COMMANDS, "\n".join(filter(None, [getattr(result, COMMANDS, ""), self.commands])))
         # If CI is set, pytest lists whole messages, and the report is already in the output.
-        if self.headline and (crash := getattr(result.longrepr, "reprcrash", None)):
-            crash.message = self.headline
-        self.headline = ""
+        if (crash := getattr(result.longrepr, "reprcrash", None)) is not None:
+            crash.message = self.headline or self.prefix + crash.message
+        self.headline = self.prefix = self.commands = ""
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Count the findings of imports."""
@@ -270,7 +295,7 @@ class FindingCheck:
         tally: dict[str, dict[str, int]] = getattr(report, _ATTRIBUTE, {})
         for category, counts in tally.items():
             self.total.setdefault(category, Counter()).update(counts)
-        if commands := getattr(report, _COMMANDS, ""):
+        if commands := getattr(report, COMMANDS, ""):
             self.all_commands.append(commands)
         if tally.get("found") and isinstance(report, pytest.TestReport):
             self.tests_with_findings.add(report.nodeid)
@@ -314,7 +339,7 @@ class FindingCheck:
                 line += f", {count} {category}"
         terminalreporter.write_line(f"cuarray-sim: {line}", red=bool(found), green=not found)
         for commands in self.all_commands:
-            terminalreporter.write_line(commands.rstrip())
+            terminalreporter.write_line(commands)
         for unchecked in self._unchecked():
             terminalreporter.write_line(f"cuarray-sim: {unchecked}", yellow=True)
         if self.suppressions is not None:

@@ -5,8 +5,8 @@ gets an error at teardown, which lists the objects with the calls that made them
 
 - Objects of fixtures with a wider scope than one test, and older objects, are not leaks of the test.
 - Before the comparison, garbage is collected and deferred releases are made: those of cuarray, and the queues of deallocations of
-  numba-cuda and numba-cuda-mlir. The streams of numba-cuda's last launches and the unused memory of PyTorch and CuPy go too. Idle events in
-  cuarray's pools are not counted, nor are objects that libraries keep until the process ends: streams and events of PyTorch, streams of
+  numba-cuda and numba-cuda-mlir. The streams of numba-cuda's last launches, the unused memory of PyTorch and CuPy, and CuPy's plans of Fourier
+  transforms go too. Idle events in cuarray's pools are not counted, nor are objects that libraries keep until the process ends: streams and events of PyTorch, streams of
   numba-cuda-mlir, everything of JAX.
 - A failed test is not checked, as its traceback keeps its objects alive.
 - ``--cuarray-sim-leaks=allow`` turns the check off for a whole run.
@@ -23,8 +23,10 @@ from typing import Any
 
 import pytest
 
-from .account import Allocation, Made, Statistics, statistics
+from .account import Allocation, Handle, Made, Statistics, statistics
 from .findings_report import clear_findings
+from .places import command, line_of_site, shown
+from .pytest_findings import COMMANDS, in_workflow
 from .referrers import chains
 
 __all__ = ["MARKER", "LeakCheck"]
@@ -42,8 +44,8 @@ class _Alive:
     allocations: dict[int, Allocation] = field(default_factory=dict)
     streams: int = 0
     events: int = 0
-    makers: dict[int, tuple[str, Made]] = field(default_factory=dict)
-    """The call that made each stream and event; empty if findings are off."""
+    handles: dict[int, Handle] = field(default_factory=dict)
+    """The streams and events by the ordinal of the call that made each; empty if findings are off."""
 
     @classmethod
     def now(cls) -> _Alive:
@@ -52,59 +54,73 @@ class _Alive:
             each for each in account["allocations"] if not each["release_pending"] and not _is_of_jax(each["made"])
         )
         alive = {each["id"]: each for each in counted}
-        makers = {each["made"]["ordinal"]: (each["object"], each["made"]) for each in account["handles"]}
-        pooled = [makers.pop(key)[0] for key in [key for key, each in makers.items() if _is_kept(*each)]]
+        handles = {each["made"]["ordinal"]: each for each in account["handles"]}
+        pooled = [handles.pop(key)["object"] for key in [key for key, each in handles.items() if _is_kept(each)]]
         streams = account["streams"] - pooled.count("stream")
-        return cls(alive, streams, _events_in_use(account["events"]) - pooled.count("event"), makers)
+        return cls(alive, streams, _events_in_use(account["events"]) - pooled.count("event"), handles)
 
     def beyond(self, earlier: _Alive) -> _Alive:
         """Return the objects that were not alive at the earlier moment."""
         allocations = {key: each for key, each in self.allocations.items() if key not in earlier.allocations}
-        makers = {key: each for key, each in self.makers.items() if key not in earlier.makers}
-        return _Alive(allocations, max(0, self.streams - earlier.streams), max(0, self.events - earlier.events), makers)
+        handles = {key: each for key, each in self.handles.items() if key not in earlier.handles}
+        return _Alive(
+            allocations, max(0, self.streams - earlier.streams), max(0, self.events - earlier.events), handles
+        )
 
     def add(self, other: _Alive) -> None:
         self.allocations.update(other.allocations)
         self.streams += other.streams
         self.events += other.events
-        self.makers.update(other.makers)
+        self.handles.update(other.handles)
 
     def __bool__(self) -> bool:
         return bool(self.allocations or self.streams or self.events)
 
+    def of_kind(self, name: str) -> list[Handle]:
+        """Return the streams or the events. Libraries keep some objects for later, so there may be more of them than leaks."""
+        return [each for each in self.handles.values() if each["object"] == name]
+
     def __str__(self) -> str:
+        ranges = {each["address"]: each["size"] for each in self.allocations.values()}
+        keepers = chains(ranges | {each["handle"]: 1 for each in self.handles.values()})
         lines = []
-        keepers = chains({each["address"]: each["size"] for each in self.allocations.values()})
         for each in self.allocations.values():
             lines.append(
                 f"  {each['kind']} memory: {each['size']} bytes at {each['address']:#x}, device {each['device']}"
             )
-            lines.extend(_places([each["made"]]))
-            if keeper := keepers.get(each["address"]):
-                lines.append(f"    kept by {keeper}")
+            lines.extend(_origin(each["made"], keepers.get(each["address"])))
         for count, name in ((self.streams, "stream"), (self.events, "event")):
             if count:
                 lines.append(f"  {count} {name}{'s' if count > 1 else ''}")
-                # Libraries keep some objects for later, so there may be more makers than leaks.
-                lines.extend(_places([made for kind, made in self.makers.values() if kind == name]))
+                origins = (_origin(each["made"], keepers.get(each["handle"])) for each in self.of_kind(name))
+                lines.extend(dict.fromkeys("\n".join(origin) for origin in origins if origin))
         return "\n".join(lines)
 
+    def announced(self) -> list[tuple[str, Made | None]]:
+        """Return the name of each leak, and the call that made it."""
+        leaks = [(f"{each['kind']} memory", each["made"]) for each in self.allocations.values()]
+        for count, name in ((self.streams, "stream"), (self.events, "event")):
+            if count:
+                made: list[Made | None] = [each["made"] for each in self.of_kind(name)]
+                leaks.extend((name, each) for each in made or [None])
+        return leaks
 
-def _places(made: list[Made | None]) -> list[str]:
-    """Return the places of the calls that made objects, without repetition."""
-    places = []
-    for each in filter(None, made):
-        site = each["site"]
-        frame = site["user"] or site["innermost"]
-        if frame is not None:
-            place = f"{frame['file']}:{frame['line']} in {frame['function']}"
-        elif (native := site["native"]) is not None:
-            place = f"{native['symbol'] or hex(native['offset'])} of {native['object']}"
-        else:
-            continue
-        by = f" (by {site['library']})" if site["library"] else ""
-        places.append(f"    made by {each['call']} at {place}{by}")
-    return list(dict.fromkeys(places))
+
+def _origin(made: Made | None, keeper: str | None) -> list[str]:
+    """Return the lines about the call that made an object, and about the variable that keeps it."""
+    kept = [f"    kept by {keeper}"] if keeper else []
+    if made is None:
+        return kept
+    site = made["site"]
+    frame = site["user"] or site["innermost"]
+    if frame is not None:
+        place = f"{frame['file']}:{frame['line']} in {frame['function']}"
+    elif (native := site["native"]) is not None:
+        place = f"{native['symbol'] or hex(native['offset'])} of {native['object']}"
+    else:
+        return kept
+    by = f" (by {site['library']})" if site["library"] else ""
+    return [f"    made by {made['call']} at {place}{by}", *kept]
 
 
 class LeakCheck:
@@ -115,6 +131,8 @@ class LeakCheck:
         self.before = _Alive()
         self.failed = False
         self.in_wider_fixture = False
+        # The leaks of the test that is reported next.
+        self.left: list[tuple[str, Made | None]] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
@@ -146,9 +164,17 @@ class LeakCheck:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Record whether the test failed."""
+        """Record whether the test failed, and begin its line in pytest's list of failures with the leak and the line that made it."""
         report = yield
         self.failed = self.failed or report.failed
+        lines = [(name, made and line_of_site(made["site"])) for name, made in self.left]
+        self.left = []
+        if lines and (crash := getattr(report.longrepr, "reprcrash", None)):
+            name, line = lines[0]
+            crash.message = f"leak: {name}{shown(line, ' made at ')}"
+            if in_workflow():
+                commands = [command("leak", line, f"{name}: left alive by {report.nodeid}") for name, line in lines]
+                setattr(report, COMMANDS, "\n".join(dict.fromkeys(commands)))
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -163,6 +189,7 @@ class LeakCheck:
         if self._left_after(1) and self._left_after(2):
             may_leak = self.allowed or self.failed or item.get_closest_marker(MARKER) is not None
             if not may_leak and (left := _Alive.now().beyond(self.before)):
+                self.left = left.announced()
                 pytest.fail(
                     f"left alive on the simulated CUDA driver:\n{left}\n"
                     f"Release the objects in the test, or mark it with @pytest.mark.{MARKER}; "
@@ -200,11 +227,12 @@ def _settle(generation: int) -> None:
 
 
 def _empty_cupy(cupy: Any) -> None:
-    """Let CuPy free the device memory and the pinned memory that its default pools keep for its next arrays."""
+    """Let CuPy free what it keeps for later: the plans of Fourier transforms, and the memory of its default pools."""
     if not (pools := [getattr(cupy, f"get_default_{kind}pool", None) for kind in ("memory_", "pinned_memory_")])[0]:
         return
     for device in range(cupy.cuda.runtime.getDeviceCount()):
         with cupy.cuda.Device(device):
+            cupy.fft.config.get_plan_cache().clear()
             for pool in filter(None, pools):
                 pool().free_all_blocks()
 
@@ -220,17 +248,18 @@ def _empty_torch(torch: Any) -> None:
         empty()
 
 
-def _is_kept(kind: str, made: Made) -> bool:
+def _is_kept(handle: Handle) -> bool:
     """Whether a library keeps a stream or an event that it made.
 
     PyTorch and JAX never destroy their own. In numba-cuda-mlir a kernel keeps the streams of its launches, and kernels live until the process ends.
     """
+    made = handle["made"]
     library = made["site"]["library"]
     return (
         library == "torch"
         or _is_of_jax(made)
         or _is_of_xla_communicator(made)
-        or (library == "numba_cuda_mlir" and kind == "stream")
+        or (library == "numba_cuda_mlir" and handle["object"] == "stream")
     )
 
 

@@ -108,10 +108,18 @@ def pytest_report_header(config: pytest.Config) -> list[str] | None:
     """Return the header lines, which name the simulated driver, its settings, and the stand-ins."""
     if not config.getoption("cuarray_sim"):
         return None
-    settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith("CUARRAY_SIM_")}
-    shown = ", ".join(f"{name}={value}" for name, value in settings.items()) or "default settings"
+    settings = {f"{name}={value}" for name, value in os.environ.items() if name.startswith("CUARRAY_SIM_")}
+    # This concerns the end of the process only.
+    shown = ", ".join(sorted(settings - {"CUARRAY_SIM_LEAKS=0"})) or "default settings"
+    failures = [
+        "findings" if os.environ.get("CUARRAY_SIM_FINDINGS") != "0" else "no findings (CUARRAY_SIM_FINDINGS=0)",
+        "objects left alive"
+        if config.getoption("cuarray_sim_leaks") == "fail"
+        else "no leaks (--cuarray-sim-leaks=allow)",
+    ]
     return [
         f"CUDA driver: simulated by cuarray-sim ({shown})",
+        f"a test fails for: {', '.join(failures)}",
         f"CUDA runtime: {describe()}",
         f"other stand-ins for NVIDIA's files: {stand_ins.describe()}",
     ]

@@ -1,14 +1,15 @@
-"""The Python objects that keep device memory alive, for the text about a leak.
+"""The Python objects that keep memory, streams and events alive, for the text about a leak.
 
-An array is found by the address that its ``__cuda_array_interface__`` names. The chain of references from it goes up to a variable of
-a module, a class or a running function, the shortest chain first. Arrays without the attribute, and references within C code, are not seen.
+An array is found by the address that its ``__cuda_array_interface__`` names, or NumPy's interface for memory of the host. A stream or an event is
+found by its class and its handle. The chain of references from it goes up to a variable of a module, a class or a running function, the shortest
+chain first. Other objects, and references within C code, are not seen.
 """
 
 from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CellType, FrameType, FunctionType, GeneratorType, ModuleType
 from typing import Any
 
@@ -19,17 +20,19 @@ _LENGTH = 8
 _WIDTH = 1000
 """The most objects of a step: more of them refer to something that all programs share."""
 _SHARED = (type(None), bool, int, str, ModuleType)
-_INTERFACE = "__cuda_array_interface__"
+_INTERFACES = ("__cuda_array_interface__", "__array_interface__")
+_HANDLES = ("handle", "ptr")
+"""The attributes that hold the handle: of cuarray, numba-cuda and cuda.core, and of CuPy."""
 
 
 def chains(ranges: dict[int, int]) -> dict[int, str]:
-    """Return who keeps the arrays in ranges of memory.
+    """Return who keeps the arrays in ranges of memory, and streams and events.
 
-    :param ranges: the size in bytes of the memory at each address.
+    :param ranges: the size in bytes of the memory at each address; 1 for a handle.
     :return: for the addresses whose keeper is found, text such as ``global `cache` of module, ['first'] (cuarray.DeviceArray)``.
     """
     found = {}
-    for array, pointer in _arrays():
+    for array, pointer in _objects():
         address = next((start for start, size in ranges.items() if start <= pointer < start + size), None)
         if address is not None and address not in found and (chain := _chain(array)):
             name = type(array)
@@ -37,23 +40,36 @@ def chains(ranges: dict[int, int]) -> dict[int, str]:
     return found
 
 
-def _arrays() -> Iterator[tuple[Any, int]]:
-    """Yield the live arrays with their addresses. The garbage collector lists containers; arrays without references are their items."""
-    seen, is_array = set(), {type: False}
+def _objects() -> Iterator[tuple[Any, int]]:
+    """Yield the live arrays with their addresses, and streams and events with their handles.
+
+    The garbage collector lists containers; objects without references are their items.
+    """
+    seen: set[int] = set()
+    readers: dict[type, Callable[[Any], Any] | None] = {type: None}
     for container in gc.get_objects():
         for each in (container, *gc.get_referents(container)):
             kind = type(each)
-            if kind not in is_array:
-                is_array[kind] = hasattr(kind, _INTERFACE)
-            if not is_array[kind] or id(each) in seen:
+            if kind not in readers:
+                readers[kind] = _reader(kind)
+            if (read := readers[kind]) is None or id(each) in seen:
                 continue
             seen.add(id(each))
             try:
-                pointer = getattr(each, _INTERFACE)["data"][0]
+                pointer = int(read(each))
             except Exception:  # another library's property may raise anything
                 continue
-            if isinstance(pointer, int) and pointer:
+            if pointer:
                 yield each, pointer
+
+
+def _reader(kind: type) -> Callable[[Any], Any] | None:
+    """Return the function that reads the address or the handle of objects of a class; None for other classes."""
+    if name := next((name for name in _INTERFACES if hasattr(kind, name)), None):
+        return lambda array: getattr(array, name)["data"][0]
+    if kind.__name__ in ("Stream", "Event"):
+        return lambda holder: next(getattr(holder, name) for name in _HANDLES if hasattr(holder, name))
+    return None
 
 
 def _chain(array: Any) -> str:
