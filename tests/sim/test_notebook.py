@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 manager = pytest.importorskip("jupyter_client.manager")
 pytest.importorskip("ipykernel")
 
+needs_numba = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 Cell = Callable[[str], dict[str, str]]
 
 SETUP = """\
@@ -47,6 +50,8 @@ def kernel(environment: dict[str, str], tmp_path: Path) -> Iterator[tuple[object
             elif message["msg_type"] == "error":
                 found["error"] = content["ename"]
 
+        # After a restart, a message may come before the client has subscribed to it.
+        client.wait_for_ready(timeout=120)
         client.execute_interactive(code, timeout=120, output_hook=receive)
         return found
 
@@ -69,6 +74,46 @@ def test_finding_is_shown_below_its_cell_with_the_cells_line(kernel: tuple[objec
     assert "cell In[2], line 12" in shown["html"]
     assert re.search(r"ipykernel_\d", shown["stderr"] + shown["html"]) is None
     # The next cell begins without findings.
+    assert cell("print(1)") == {"stdout": "1\n"}
+
+
+KERNELS = """\
+import numpy as np
+from numba import cuda
+@cuda.jit(lineinfo=True)
+def total(values, result):
+    result[0] += values[cuda.threadIdx.x]
+@cuda.jit
+def count(result):
+    while cuda.atomic.add(result, 0, 1) >= 0:
+        pass
+values, result = cuda.to_device(np.ones(64)), cuda.to_device(np.zeros(1))
+"""
+
+
+@needs_numba
+def test_line_of_a_kernel_is_shown_with_the_text_of_its_cell(kernel: tuple[object, Cell]) -> None:
+    _, cell = kernel
+    cell("%load_ext cuarray_sim")
+    assert cell(KERNELS) == {}
+    shown = cell("total[1, 64](values, result)\ncuda.synchronize()")["stderr"]
+    assert "[1] kernel-race: " in shown
+    for side in ("A", "B"):
+        lines = shown.partition(f"  {side} cuLaunchKernel")[2].splitlines()
+        assert re.fullmatch(r" +in thread .*, at cell In\[2\], line 5, line \d+ of the PTX", lines[1])
+        assert lines[2] == "          result[0] += values[cuda.threadIdx.x]"
+        assert lines[3] == "      at cell In[3], line 1 in <module>"
+        assert lines[4] == "          total[1, 64](values, result)"
+
+
+@needs_numba
+def test_interrupt_ends_a_kernel_and_the_next_cells_run(kernel: tuple[object, Cell]) -> None:
+    running, cell = kernel
+    cell("%load_ext cuarray_sim")
+    cell(KERNELS)
+    threading.Timer(3, running.interrupt_kernel).start()  # type: ignore[attr-defined]
+    shown = cell("count[1, 1](result)\nprint('launched', flush=True)\ncuda.synchronize()")
+    assert (shown["stdout"], shown["error"]) == ("launched\n", "KeyboardInterrupt")
     assert cell("print(1)") == {"stdout": "1\n"}
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["watch_cells"]
 
-# The place of a call in a report.
-_PLACE = re.compile(r"^( *)at (.+):(\d+) in (.+)$", re.MULTILINE)
+# The line of a report with the place of a call, or of a thread of a kernel.
+_PLACE = re.compile(r"^( *)(?:in thread .*?, )?at (.+?):(\d+)(?: in |,|$).*$", re.MULTILINE)
 
 _PICTURE = """\
 <details><summary>picture</summary>
@@ -57,12 +57,9 @@ def _named(shell: InteractiveShell, text: str) -> str:
     """Return a report with the cells' numbers in place of the names of their files, and with their lines."""
 
     def place(found: re.Match[str]) -> str:
-        indent, file, line, function = found.groups()
-        cell = _cell(shell, file)
-        if cell is None:
-            return found[0]
-        source = linecache.getline(file, int(line)).strip()
-        return f"{indent}at {cell}, line {line} in {function}" + (f"\n{indent}    {source}" if source else "")
+        indent, file, line = found.groups()
+        source = linecache.getline(file, int(line)).strip() if _cell(shell, file) else ""
+        return found[0] + (f"\n{indent}    {source}" if source else "")
 
     return _with_cells(shell, _PLACE.sub(place, text))
 
