@@ -182,17 +182,18 @@ def test_earlier_report_suppresses_its_findings_and_no_others(
     assert status == 66
     assert "[1] data-race" in errors
     assert "old.json:1: nothing was suppressed by: data-race: cuMemsetD8Async at " in errors
-    done = run("-m", "cuarray_sim", "--diff", "old.json", "new.json")
+    done = run("-m", "cuarray_sim", "diff", "old.json", "new.json")
     gone, added = done.stdout.splitlines()
-    assert gone.startswith("- data-race: ")
-    assert added.startswith("+ data-race: ")
+    assert gone.startswith("- program.py:13: data-race: ")
+    assert added.startswith("+ program.py:13: data-race: ")
     assert "# another line" in added
     assert done.returncode == 66
-    assert run("-m", "cuarray_sim", "--diff", "old.json", "old.json").returncode == 0
+    assert run("-m", "cuarray_sim", "diff", "old.json", "old.json").returncode == 0
     (tmp_path / "lines.txt").write_text("data-race library=numba\n")
-    wrong = run("-m", "cuarray_sim", "--diff", "lines.txt", "old.json")
+    wrong = run("-m", "cuarray_sim", "diff", "lines.txt", "old.json")
     assert wrong.returncode == 2
     assert "lines.txt is no report with fingerprints" in wrong.stderr
+    assert "diff compares two reports" in run("-m", "cuarray_sim", "diff", "old.json").stderr
 
 
 def test_workflow_of_github_shows_findings_beside_their_lines(

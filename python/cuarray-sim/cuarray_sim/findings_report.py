@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
-from collections import Counter
-from pathlib import Path
 from typing import Literal, TypedDict, cast
 
 from .export import ask, call
@@ -25,7 +22,6 @@ __all__ = [
     "clear_findings",
     "drop_ordering",
     "findings",
-    "fingerprints",
     "hand_over",
     "ordering_calls",
     "report",
@@ -275,18 +271,6 @@ def report(format: Format = "text", *, leaks: bool = False) -> str:
     if result != 0:
         raise RuntimeError(f"the simulated driver returned no report: CUresult {result}")
     return text
-
-
-def fingerprints(file: str | os.PathLike[str]) -> Counter[str]:
-    """Return the fingerprints of the findings of a report in JSON, with their numbers.
-
-    :raises OSError: the file cannot be read.
-    :raises ValueError: the file is no report, or one of a version without fingerprints.
-    """
-    try:
-        return Counter(finding["fingerprint"] for finding in json.loads(Path(file).read_bytes())["findings"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{file} is no report with fingerprints: {type(error).__name__}: {error}") from None
 
 
 def report_before_signal() -> None:

@@ -21,12 +21,11 @@ import sys
 import types
 import zipfile
 from collections.abc import Sequence
-from typing import Any
 
 from .account import check_settings
+from .differences import print_differences
 from .exploration import explore_program
 from .export import ask, call
-from .findings_report import fingerprints
 from .hints import meant, refuse_numba_simulator
 from .library import MOST_DEVICES, SCHEDULE, SCHEDULES, install
 from .stand_ins import VERBOSE, note_at_exit
@@ -56,6 +55,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     """
     parser = _parser()
     options = parser.parse_args(argv)
+    if options.target == "diff" and not options.module:
+        if len(options.arguments) != 2:
+            parser.error("diff compares two reports in JSON: diff OLD.json NEW.json; ./diff is a program of this name")
+        try:
+            sys.exit(FOUND if print_differences(*options.arguments) else 0)
+        except (OSError, ValueError) as error:
+            parser.error(str(error))
     path = options.target
     if not options.module and not os.path.exists(path):
         # As in a shell, a name without a slash may be a command.
@@ -163,10 +169,11 @@ def _run_script(path: str) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m cuarray_sim" if os.path.basename(sys.argv[0]) == "__main__.py" else None,
-        usage="%(prog)s [options] (script.py | -m module | program) [argument ...]",
+        usage="%(prog)s [options] (script.py | -m module | program) [argument ...]\n       %(prog)s diff OLD.json NEW.json",
         description="Run a program on the simulated CUDA driver.",
         epilog="Child processes use the simulated driver too. Findings are printed on standard error at exit, and the exit "
-        f"status is then {FOUND}, unless the program has another status than 0.",
+        f"status is then {FOUND}, unless the program has another status than 0. `diff OLD.json NEW.json` prints the findings that only "
+        f"one of two reports has, and exits with {FOUND} if the new one has more.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -234,13 +241,6 @@ def _parser() -> argparse.ArgumentParser:
         nargs=0,
         help="plant a bug of each kind, print which are found with the present settings, and exit with 0 if all are",
     )
-    parser.add_argument(
-        "--diff",
-        action=_Diff,
-        nargs=2,
-        metavar=("OLD.json", "NEW.json"),
-        help=f"print the findings that only one of two reports has, and exit with {FOUND} if the new one has more",
-    )
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, as `python -m` does")
     parser.add_argument("target", metavar="program", help="the script or other program, or the module's name after -m")
     rest = parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
@@ -266,21 +266,6 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         print(f"cuarray-sim {importlib.metadata.version('cuarray-sim')}")
         parser.exit()
-
-
-class _Diff(argparse.Action):
-    """The option ``--diff``, which needs no program."""
-
-    def __call__(self, parser: argparse.ArgumentParser, _: object, files: Any, *more: object) -> None:
-        try:
-            old, new = (fingerprints(file) for file in files)
-        except (OSError, ValueError) as error:
-            parser.error(str(error))
-        gone, added = old - new, new - old
-        for sign, findings in (("-", gone), ("+", added)):
-            for fingerprint in sorted(findings.elements()):
-                print(sign, fingerprint)
-        parser.exit(FOUND if added else 0)
 
 
 class _Selftest(argparse.Action):
