@@ -127,3 +127,20 @@ def test_processes_of_an_mpi_launcher_preload_the_library(passes: Callable[..., 
     assert passes(code, PMIX_RANK="0").strip() == path
     assert passes(code, PMI_RANK="1", LD_PRELOAD="libc.so.6").strip() == f"{path}:libc.so.6"
     assert passes(code, PMIX_RANK="0", CUARRAY_SIM_MPI="0").strip() == ""
+
+
+def test_launcher_of_mpi_runs_under_the_command(
+    program: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    command = [str(Path(sys.executable).with_name("cuarray-sim")), "--host-readable", "--report", "%p.json", *program]
+    for case, status in (("send", 0), ("send-race", 66)):
+        done = subprocess.run(
+            [*command, case], cwd=tmp_path, env=environment | LAUNCH, capture_output=True, text=True, timeout=240
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        assert ("[1] data-race: " in done.stderr) == (status == 66)
+    # The launcher of MPI ends the other rank after the first one with findings.
+    reports = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]
+    found = calls([finding for report in reports for finding in report["findings"]])
+    assert found
+    assert found <= CASES["send"]

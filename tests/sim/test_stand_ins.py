@@ -22,6 +22,11 @@ def test_each_stand_in_has_a_folder_and_a_switch_of_its_own() -> None:
         assert len(values) == len(set(values))
 
 
+def test_driver_knows_the_switch_of_each_stand_in(passes: Callable[..., str]) -> None:
+    code = "import cuarray_sim.account; cuarray_sim.install(); cuarray_sim.account.check_settings()"
+    assert passes(code, **{each.switch: "0" for each in stand_ins.STAND_INS}) == ""
+
+
 @pytest.mark.parametrize("start", ["launcher", "pytest"])
 def test_note_at_exit_names_the_files_that_processes_used(run: Callable, tmp_path: Path, start: str) -> None:
     child = USES.format("libcudart.so.13\nunknown\n")

@@ -28,13 +28,16 @@ from .exploration import explore_program
 from .export import ask, call
 from .hints import meant, refuse_numba_simulator
 from .library import MOST_DEVICES, SCHEDULE, SCHEDULES, install
-from .stand_ins import VERBOSE, note_at_exit
+from .stand_ins import VERBOSE, note_at_exit, preload_in_children
 from .torch_on_host import TORCH_ON_HOST
 
 __all__ = ["FOUND", "main"]
 
 FOUND = 66
 """The exit status of a program that succeeds but has findings."""
+
+# Programs whose children are ranks of MPI, and need its stand-in.
+_MPI_LAUNCHERS = ("mpiexec", "mpirun")
 
 # Files whose frames precede the program's. Since Python 3.11 runpy is frozen and has another file name.
 _LAUNCHER_FILES = (
@@ -99,6 +102,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         command = ["-m", "cuarray_sim", *module, options.target, *options.arguments]
         sys.exit(explore_program(command, options.explore, options.deviations))
     if not options.module and not _is_python(path):
+        if os.path.basename(path) in _MPI_LAUNCHERS:
+            preload_in_children()
         try:
             os.execv(path, [options.target, *options.arguments])
         except OSError as error:

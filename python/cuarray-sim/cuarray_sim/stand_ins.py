@@ -33,6 +33,7 @@ __all__ = [
     "loaded",
     "note_at_exit",
     "pass_on_to_children",
+    "preload_in_children",
     "say",
     "used",
 ]
@@ -279,7 +280,11 @@ def pass_on_to_children() -> None:
         if not _chosen.get(stand_in.name):
             continue
         if stand_in.preload:
-            _preload_in_children(stand_in)
+            # Programs with the address sanitizer do not start with a preloaded library.
+            if os.environ.get(stand_in.switch, "").strip() == "1" or any(
+                name in os.environ for name in _RANK_VARIABLES
+            ):
+                preload_in_children()
             continue
         folder = str(stand_in.path)
         (libraries if stand_in.symbol else programs).append(folder)
@@ -298,15 +303,11 @@ def pass_on_to_children() -> None:
     _open_used_file()
 
 
-def _preload_in_children(stand_in: StandIn) -> None:
-    """Put libraries into ``LD_PRELOAD``, if child processes are likely to need them.
-
-    Programs with the address sanitizer do not start with a preloaded library. So only the processes of MPI get it, unless its switch is 1.
-    """
-    if os.environ.get(stand_in.switch, "").strip() == "1" or any(name in os.environ for name in _RANK_VARIABLES):
-        before = [each for each in re.split(r"[: ]+", os.environ.get("LD_PRELOAD", "")) if each]
-        ours = [str(path) for path in _chosen[stand_in.name]]
-        os.environ["LD_PRELOAD"] = ":".join([*(path for path in ours if path not in before), *before])
+def preload_in_children() -> None:
+    """Put the libraries in front of MPI into ``LD_PRELOAD``, for processes of MPI."""
+    before = [each for each in re.split(r"[: ]+", os.environ.get("LD_PRELOAD", "")) if each]
+    ours = [str(path) for stand_in in STAND_INS if stand_in.preload for path in _chosen.get(stand_in.name, [])]
+    os.environ["LD_PRELOAD"] = ":".join([*(path for path in ours if path not in before), *before])
 
 
 def _triton_architecture() -> str:

@@ -225,7 +225,7 @@ impl<F: Fn(&str) -> Result<Option<String>, String>> Settings<F> {
 }
 
 /// The switches that the Python package reads.
-const OF_THE_PACKAGE: [&str; 18] = [
+const OF_THE_PACKAGE: [&str; 19] = [
     "CUARRAY_SIM_RUNTIME",
     "CUARRAY_SIM_CUDA_BINDINGS",
     "CUARRAY_SIM_CUPY",
@@ -243,6 +243,7 @@ const OF_THE_PACKAGE: [&str; 18] = [
     "CUARRAY_SIM_CUSOLVER",
     "CUARRAY_SIM_CUSPARSE",
     "CUARRAY_SIM_NCCL",
+    "CUARRAY_SIM_MPI",
     "CUARRAY_SIM_XLA",
 ];
 
