@@ -14,16 +14,6 @@ DOCS = Path(__file__).parents[2] / "docs" / "explanation"
 SCRIPTS = sorted((DOCS / "real-libraries").glob("*.py"))
 
 
-def normalized(report: str) -> str:
-    """Remove addresses, paths and other parts of a report that differ between machines and runs."""
-    report = report.replace(f"{DOCS / 'real-libraries'}/", "")
-    report = re.sub(r"^(      by [\w.]+), .*$", r"\1", report, flags=re.M)
-    report = re.sub(r",? \(?operation \d+\)?| at 0x[0-9a-f]+|\.cpython-\S+", "", report)
-    # Lines about the CUDA runtime, which name files.
-    report = re.sub(r"^cuarray-sim: .*\n?", "", report, flags=re.M)
-    return report.strip()
-
-
 def without_places(page: str) -> str:
     """Replace the paths and addresses of a page, which differ between machines and runs."""
     page = page.replace(f"{DOCS / 'real-libraries'}/", "")
@@ -45,7 +35,7 @@ def test_script_gives_the_documented_finding(run: Callable, script: Path, tmp_pa
             pytest.skip(f"{name} is not installed")
     done = run("-m", "cuarray_sim", "--report", "out.html", str(script), "-")
     assert done.returncode == 66, done.stderr
-    report = normalized(done.stderr)
+    report = generated.normalized(done.stderr, DOCS / "real-libraries")
     assert report == documented(script.name)
     assert report.count("\n[") == 0, "each script gives exactly one finding"
     if (page := script.with_suffix(".html")).exists():
