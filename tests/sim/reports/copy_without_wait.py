@@ -1,4 +1,4 @@
-"""A block passes a barrier, but nobody waits for the asynchronous copies to shared memory."""
+"""A block passes a barrier, but no thread waits for the asynchronous copies to shared memory."""
 
 import numpy as np
 from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
