@@ -1,8 +1,8 @@
 """The Python objects that keep memory, streams and events alive, for the text about a leak.
 
-An array is found by the address that its ``__cuda_array_interface__`` names, or NumPy's interface for memory of the host. A stream or an event is
-found by its class and its handle. The chain of references from it goes up to a variable of a module, a class or a running function, the shortest
-chain first. Other objects, and references within C code, are not seen.
+An array is found by the address that its ``__cuda_array_interface__``, NumPy's interface or PyTorch names. A stream or an event is found by its
+class and its handle. The chain of references from it goes up to a variable of a module, a class or a running function, the shortest chain
+first. Other objects, and references within C code, are not seen.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ def _objects() -> Iterator[tuple[Any, int]]:
 
 def _reader(kind: type) -> Callable[[Any], Any] | None:
     """Return the function that reads the address or the handle of objects of a class; None for other classes."""
+    if hasattr(kind, "data_ptr"):  # PyTorch
+        return lambda tensor: tensor.data_ptr()
     if name := next((name for name in _INTERFACES if hasattr(kind, name)), None):
         return lambda array: getattr(array, name)["data"][0]
     if kind.__name__ in ("Stream", "Event"):
