@@ -18,4 +18,5 @@ def test_only_the_interface_of_the_search_chooses_between_the_two_searches() -> 
     names = {str(path.relative_to(MACHINE)): path.read_text() for path in MACHINE.rglob("*.rs")}
     choosing = {name: sorted(set(CHOICE.findall(text))) for name, text in names.items() if CHOICE.search(text)}
     elsewhere = {name: found for name, found in choosing.items() if name not in CHOOSES}
-    assert choosing.keys() >= CHOOSES and not elsewhere, f"call `watch_…` of watch.rs in place of these: {elsewhere}"
+    assert choosing.keys() >= CHOOSES
+    assert not elsewhere, f"call `watch_…` of watch.rs in place of these: {elsewhere}"
