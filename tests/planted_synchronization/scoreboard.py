@@ -23,9 +23,10 @@ INTRODUCTION = """\
 # Synchronization errors
 
 `make planted-synchronization UPDATE=1` writes this page. The suite (`tests/planted_synchronization/kernels/`) has pairs of small kernels in
-CUDA C++: one has a planted error of synchronization, or uses an undefined value, and its sibling is right. NVRTC compiles both with line
-information, and each runs once on the simulated driver. The results of the right one are checked. The errors are those that the PTX manual
-and the CUDA programming guide call undefined. All kernels were written for this suite.
+CUDA C++: one has a planted error of synchronization, uses an undefined value or waits forever, and its sibling is right. NVRTC compiles both
+with line information, and each runs once on the simulated driver. The results of the right one are checked. The errors are deadlocks, and those
+that the PTX manual and the CUDA programming guide call undefined. A launch ends after 20,000,000 instructions, so a deadlock that is not found
+ends too. All kernels were written for this suite.
 
 An error is *found* if a finding of the right kind names a marked line, and if its advice has the words of the case. A *false alarm* is a right
 kernel with any finding.

@@ -33,5 +33,5 @@ def test_cases_have_unique_names_and_state_what_they_need(cases: list[Case]) -> 
         assert bool(case.lines) == (case.words is not None), case.name
 
 
-def test_suite_has_50_planted_errors(cases: list[Case]) -> None:
-    assert sum(case.words is not None for case in cases) >= 50
+def test_suite_has_60_planted_errors(cases: list[Case]) -> None:
+    assert sum(case.words is not None for case in cases) >= 60
