@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -161,6 +162,28 @@ def test_tensor_of_second_device_is_exchanged_on_its_device(second_device: str) 
     assert array.device == 1
     np.testing.assert_array_equal(array.copy_to_host(), np.arange(COUNT))
     assert torch.from_dlpack(array).device == torch.device(second_device)
+
+
+@pytest.mark.parametrize(
+    ("settings", "device", "is_shared"),
+    [
+        ({}, 1, True),
+        ({"copy": False}, 1, True),
+        ({"device": 1}, 1, True),
+        ({"stream": -1}, 1, True),
+        ({"copy": True}, 1, False),
+        ({"device": 0}, 0, False),
+    ],
+)
+def test_dlpack_tensor_of_second_device_is_imported_while_the_first_is_current(
+    second_device: str, settings: dict[str, Any], device: int, is_shared: bool
+) -> None:
+    tensor = torch.arange(COUNT).to(second_device)
+    torch.cuda.synchronize(second_device)
+    array = cuarray.from_dlpack(tensor, **settings)
+    assert (array.device, torch.cuda.current_device()) == (device, 0)
+    assert (array.ptr == tensor.data_ptr()) == is_shared
+    np.testing.assert_array_equal(array.copy_to_host(), np.arange(COUNT))
 
 
 @pytest.mark.cuarray_sim(allow="refused-module")
