@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import cuarray
 
 SOURCE = r"""
 #include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
 namespace cg = cooperative_groups;
 
 // Each block counts a share of the bins, which the blocks of its cluster update in distributed shared memory.
@@ -62,6 +64,18 @@ extern "C" __global__ void split(int *values, int *sums) {
     grid.barrier_wait(static_cast<decltype(token) &&>(token));
     sums[i] = values[grid.size() - 1 - i];
 }
+
+// The warps of a tile exchange their sums in memory that the runtime reserves beside the kernel's own.
+extern "C" __global__ void wide_tiles(int *out) {
+    __shared__ cg::block_tile_memory<256> memory;
+    __shared__ int own[256];
+    int i = threadIdx.x;
+    own[i] = i;
+    auto tile = cg::tiled_partition<128>(cg::this_thread_block(memory));
+    int sum = cg::reduce(tile, i, cg::plus<int>());
+    tile.sync();
+    out[i] = sum + own[i ^ 127];
+}
 """
 
 
@@ -75,12 +89,20 @@ def headers() -> list[str]:
     pytest.skip("the headers of cooperative groups (nvidia-cuda-runtime) are not installed")
 
 
-@pytest.fixture
-def module(device: Any) -> Any:
+@functools.cache
+def compiled(arch: str) -> bytes:
+    """Return the PTX of all kernels, whose compilation takes seconds."""
     from cuda.core import Program, ProgramOptions
 
-    options = ProgramOptions(arch=f"sm_{device.arch}", std="c++17", include_path=headers())
-    return Program(SOURCE, "c++", options).compile("ptx")
+    options = ProgramOptions(arch=f"sm_{arch}", std="c++17", include_path=headers())
+    return bytes(Program(SOURCE, "c++", options).compile("ptx").code)
+
+
+@pytest.fixture
+def module(device: Any) -> Any:
+    from cuda.core import ObjectCode
+
+    return ObjectCode.from_ptx(compiled(device.arch))
 
 
 def launch(stream: Any, kernel: Any, grid: int, block: int, *arguments: Any, **options: Any) -> None:
@@ -135,6 +157,14 @@ def test_grid_barrier_in_two_halves(module: Any, stream: Any) -> None:
     with cuarray.borrow(values, stream=stream) as first, cuarray.borrow(sums, stream=stream) as second:
         launch(stream, module.get_kernel("split"), 10, 32, first.ptr, second.ptr, is_cooperative=True)
     np.testing.assert_array_equal(sums.copy_to_host(), np.arange(320)[::-1])
+
+
+def test_tiles_of_several_warps_leave_the_shared_memory_of_the_kernel(module: Any, stream: Any) -> None:
+    out = cuarray.to_device(np.zeros((2, 128), np.int32))
+    with cuarray.borrow(out, stream=stream) as borrowed:
+        launch(stream, module.get_kernel("wide_tiles"), 1, 256, borrowed.ptr)
+    numbers = np.arange(256).reshape(2, 128)
+    np.testing.assert_array_equal(out.copy_to_host(), numbers.sum(1, keepdims=True) + numbers[:, ::-1])
 
 
 def test_cooperative_launch_that_cannot_be_resident_is_refused(module: Any, stream: Any) -> None:
