@@ -345,6 +345,22 @@ def instructions():
     return table
 
 
+def launches():
+    """Empty launches from C."""
+    import launches as work
+
+    print("launches ...", file=sys.stderr, flush=True)
+    if (seconds := work.measured()) is None:
+        return None
+    row = ("an empty kernel", *(f"{seconds[setting] * 1e6:.1f} µs" for setting in (work.OFF, work.ON)))
+    heads = ["", "findings off", "findings on"]
+    table = Table("launches", "Launches from C on the simulated driver", heads, [row])
+    table.notes.append(
+        f"The least of {work.RUNS} runs of {work.LAUNCHES:,} launches of one thread, with one wait at the end, for each launch."
+    )
+    return table
+
+
 def large_programs():
     """Many operations, and a module of many functions."""
     import large_programs as work
@@ -378,6 +394,7 @@ SECTIONS = {
     "findings": findings,
     "algorithms": algorithms,
     "instructions": instructions,
+    "launches": launches,
     "large": large_programs,
 }
 

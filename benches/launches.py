@@ -1,0 +1,57 @@
+"""Empty launches from C on the simulated driver. Each setting runs in its own process."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+LAUNCHES, RUNS = 5_000, 15
+OFF, ON = "0", "1"
+_PTX = b".version 8.0 .target sm_90 .address_size 64 .visible .entry empty() { ret; }"
+
+
+def measured():
+    """Return the seconds of a launch by the setting of findings; `None` without a compiler."""
+    if shutil.which("cc") is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        loop = Path(folder) / "launches.so"
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", Path(__file__).with_suffix(".c"), "-o", loop], check=True)
+        return {findings: _in_process(loop, findings) for findings in (OFF, ON)}
+
+
+def _in_process(loop, findings):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CUARRAY_")}
+    environment["CUARRAY_SIM_FINDINGS"] = findings
+    command = [sys.executable, __file__, loop]
+    return float(subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+
+def _least(path):
+    """Return the least seconds of a launch in a row of launches and a wait."""
+    import cuarray_sim
+
+    cuarray_sim.install()
+    cuda, loop = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL(path)
+    context, module, kernel = (ctypes.c_void_p() for _ in range(3))
+    for result in (
+        cuda.cuInit(0),
+        cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0),
+        cuda.cuCtxSetCurrent(context),
+        cuda.cuModuleLoadData(ctypes.byref(module), _PTX),
+        cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"empty"),
+    ):
+        if result != 0:
+            raise RuntimeError(f"the driver returned {result}")
+    loop.seconds.restype = ctypes.c_double
+    times = [loop.seconds(cuda.cuLaunchKernel, cuda.cuCtxSynchronize, kernel, LAUNCHES) for _ in range(RUNS)]
+    if min(times) < 0:
+        raise RuntimeError("a launch has failed")
+    return min(times) / LAUNCHES
+
+
+if __name__ == "__main__":
+    print(_least(sys.argv[1]))
