@@ -274,7 +274,7 @@ KERNEL(locks_in_opposite_order) {
     give(work + first);
 }
 
-// A thread without work has drawn a ticket, and nobody serves the next one.
+// A thread without work has drawn a ticket, so the turn of the next ticket never comes.
 // error: which no thread of the launch is known to have written
 // kind: deadlock
 // grid: 4 x 32
