@@ -135,6 +135,19 @@ KERNEL(group_barrier_of_the_grid_in_a_branch) {
     if (I < elements) out[elements - 1 - I] = data[I];
 }
 
+// Some lanes of a warp wait in a shuffle for all others, which wait at the barrier of the block.
+// error: wait for lanes of their warp
+// kind: deadlock
+// grid: 1 x 32
+// out: [x[:20].sum()]
+KERNEL(shuffle_of_all_lanes_in_a_branch) {
+    int sum = RIGHT(T < 20 ? in[T] : 0) WRONG(in[T]);
+    WRONG(if (T < 20))
+    for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(FULL, sum, step);  // error
+    __syncthreads();
+    if (T == 0) out[0] = sum;
+}
+
 // Each warp meets the others once for each of its parts, and the warps have different numbers of parts.
 // error: wait at barrier 0, where 32 of 64 threads
 // kind: deadlock
