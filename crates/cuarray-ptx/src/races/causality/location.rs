@@ -246,8 +246,14 @@ impl Location {
             self.first = self.last;
         }
         self.head = Some(Head { actor, scope: op.scope, time: now });
+        let mut releases = false;
         for (scope, released) in threads.released(&own, (warp, 1 << lane), self.shared, is_known) {
             self.handover.get_or_insert_default().released.add(block, scope, &released);
+            releases = true;
+        }
+        if releases {
+            // Later accesses of the thread are behind the flag.
+            threads.clock.tick();
         }
         let number = thread(block, warp, lane);
         if op.releases {
