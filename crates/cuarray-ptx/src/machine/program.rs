@@ -332,6 +332,14 @@ impl Program {
         self.files.get(&number).map(String::as_str)
     }
 
+    /// The file and the line of a function's first instruction that has one. The call of an inlined function is the line of its caller.
+    pub fn first_line(&self, function: u32) -> Option<(u32, u32)> {
+        let Function { start, end, .. } = self.functions[function as usize];
+        let lines = self.locations[start as usize..end as usize].iter();
+        let lines = lines.flat_map(|location| [location.inlined_at, (location.file, location.source_line)]);
+        lines.into_iter().find(|(_, line)| *line > 0)
+    }
+
     /// The variables of all modules.
     pub fn variables(&self) -> &[Variable] {
         &self.variables

@@ -1,5 +1,6 @@
 //! Findings within a launch: races between its threads, and accesses of single threads that are findings by themselves.
 
+use super::arguments::argument;
 use super::terms::Terms;
 use crate::objects::launch::Launch;
 use crate::state::State;
@@ -289,10 +290,11 @@ fn aimed_at(state: &State, launch: &Launch, regions: &[Region], pc: u32) -> Advi
     let pointers = launch.program.pointers_of_store(pc, &launch.parameters);
     let described = pointers.iter().filter_map(|(offset, address)| {
         let Region { start, end, .. } = *holding(*address)?;
-        let argument = parameters.iter().rposition(|parameter| parameter.offset <= *offset)? + 1;
+        let parameter = parameters.iter().rposition(|parameter| parameter.offset <= *offset)?;
+        let argument = argument(&launch.program, launch.kernel, parameter);
         let made = state.detector.block_at(start).and_then(|block| block.made()).map(|made| made.ordinal);
         let made = made.map(|ordinal| format!(", made by operation {ordinal}")).unwrap_or_default();
-        Some(format!("the {} bytes at {start:#x}{made}, to which argument {argument} points", end - start))
+        Some(format!("the {} bytes at {start:#x}{made}, to which {argument} points", end - start))
     });
     let mut described: Vec<String> = described.collect();
     described.dedup();
