@@ -30,7 +30,7 @@ def normalized(report: str, folder: Path) -> str:
     report = re.sub(r"^(      by [\w.]+), .*$", r"\1", report, flags=re.M)
     report = re.sub(r"/\S*/(\w+)_\w{8}\.cu\b", r"\1.cu", report)
     report = re.sub(r"/\S*/(site-packages|include)/", "", report)
-    report = re.sub(r",? \(?operation \d+\)?| at 0x[0-9a-f]+|, line \d+ of the PTX|\.cpython-\S+", "", report)
+    report = re.sub(r" at 0x[0-9a-f]+|, line \d+ of the PTX|\.cpython-\S+", "", report)
     # Lines about the CUDA runtime, which name files.
     report = re.sub(r"^cuarray-sim: .*\n?", "", report, flags=re.M)
     return report.strip()

@@ -160,13 +160,16 @@ except KeyboardInterrupt:
 
 
 def test_findings_before_the_interrupt_are_reported(run: Run, endless: Path) -> None:
-    program = RACE + """\
+    program = (
+        RACE
+        + """\
 send(signal.SIGINT)
 try:
     wait()
 except KeyboardInterrupt:
     print("interrupted")
 """
+    )
     (endless / "program.py").write_text(program)
     done = run("-m", "cuarray_sim", "program.py")
     assert (done.stdout, done.returncode) == ("interrupted\n", 66), done.stderr

@@ -110,6 +110,37 @@ def test_numba_histogram_without_atomics_is_a_kernel_race(found: Callable[..., l
     assert found("numba.cuda", HISTOGRAM.replace("COUNT", "cuda.atomic.add(bins, values[i], 1)")) == []
 
 
+HAND_OVER = """
+import warnings
+warnings.simplefilter("ignore")
+import numpy as np
+from numba import cuda
+
+@cuda.jit(lineinfo=True)
+def give(flag, data, out):
+    if cuda.blockIdx.x == 0:
+        data[0] = 7
+        FENCE
+        cuda.atomic.exch(flag, 0, 1)
+    else:
+        while cuda.atomic.cas(flag, 0, 1, 1) != 1:
+            pass
+        FENCE
+        out[0] = data[0]
+
+flag, data, out = (cuda.to_device(np.zeros(1, np.int32)) for _ in range(3))
+give[2, 1](flag, data, out)
+"""
+
+
+def test_hand_over_by_atomic_operations_without_fences_lacks_fences(
+    found: Callable[..., list[dict[str, Any]]],
+) -> None:
+    (finding,) = found("numba.cuda", HAND_OVER.replace("FENCE", "pass"))
+    assert "put cuda.threadfence() before the flag's write and behind its read; else" in finding["missing"]
+    assert found("numba.cuda", HAND_OVER.replace("FENCE", "cuda.threadfence()")) == []
+
+
 NVRTC = """
 import numpy as np
 from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch

@@ -46,6 +46,27 @@ int main(int count, char **arguments) {
 """
 
 
+# The graph is launched in line 15.
+FAILING_GRAPH = r"""#include <stddef.h>
+typedef int CUresult; typedef void *handle;
+CUresult cuInit(unsigned), cuDevicePrimaryCtxRetain(handle *, int), cuCtxSetCurrent(handle), cuStreamCreate(handle *, unsigned);
+CUresult cuModuleLoadData(handle *, const void *), cuModuleGetFunction(handle *, handle, const char *), cuStreamSynchronize(handle);
+CUresult cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
+CUresult cuStreamBeginCapture_v2(handle, int), cuStreamEndCapture(handle, handle *), cuGraphLaunch(handle, handle);
+CUresult cuGraphInstantiateWithFlags(handle *, handle, unsigned long long);
+int main(void) {
+    handle context, stream, module, kernel, graph, exec;
+    const char *ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { trap; }";
+    cuInit(0); cuDevicePrimaryCtxRetain(&context, 0); cuCtxSetCurrent(context); cuStreamCreate(&stream, 1);
+    cuModuleLoadData(&module, ptx); cuModuleGetFunction(&kernel, module, "k"); cuStreamBeginCapture_v2(stream, 0);
+    cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL); cuStreamEndCapture(stream, &graph);
+    cuGraphInstantiateWithFlags(&exec, graph, 0);
+    cuGraphLaunch(exec, stream);
+    return cuStreamSynchronize(stream) == 0;
+}
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "program.h").write_text(HEADER)
@@ -69,6 +90,17 @@ def report(command: list[str], environment: dict[str, str], cwd: Path, **setting
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("[1] data-race"), done.stderr
     return done.stderr
+
+
+def test_message_of_a_kernel_that_fails_in_a_graph_names_the_line_of_the_launch(
+    folder: Path, environment: dict[str, str]
+) -> None:
+    (folder / "program.c").write_text(FAILING_GRAPH)
+    program = build(folder, "-g")
+    done = subprocess.run([str(program)], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    message = next(line for line in done.stderr.splitlines() if line.startswith("cuarray-sim: kernel k: trap"))
+    assert message.endswith("program.c:15 in main, called by program"), message
 
 
 @pytest.mark.parametrize(

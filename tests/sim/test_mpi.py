@@ -116,7 +116,7 @@ def test_accesses_are_not_reported_without_the_library(ranks: Ranks) -> None:
 def test_advice_for_a_pending_request_names_the_wait(ranks: Ranks) -> None:
     missing = {finding["missing"] for finding in ranks("isend-race")}
     assert len(missing) == 1
-    assert missing.pop().startswith("wait for the request of MPI_Isend (operation ")
+    assert missing.pop().startswith("wait for the request of MPI_Isend at mpi_program.c:")
 
 
 def test_processes_of_an_mpi_launcher_preload_the_library(passes: Callable[..., str]) -> None:

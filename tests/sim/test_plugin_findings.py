@@ -78,7 +78,7 @@ def test_finding_fails_its_test_with_the_report_as_failure_text(
             "*test_races*",
             "found by the simulated CUDA driver:",
             "[[]1[]] data-race: stream * writes 64 bytes that stream * writes, and nothing orders the two",
-            "  A cuMemsetD8Async writes 64 bytes on stream * (non-blocking), operation *",
+            "  A cuMemsetD8Async writes 64 bytes on stream * (non-blocking)",
             "      at *conftest.py:16 in *fill",
             "  B cuMemsetD8Async writes 64 bytes on stream *",
             "  missing: record an event on stream *",

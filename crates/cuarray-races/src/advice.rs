@@ -74,8 +74,8 @@ advice! {
     BringMembers { mask: String, lanes: String } =>
         "members of the mask {mask} do not execute the instruction, and have not exited ({lanes}): name only lanes that execute it, or \
          move it out of the divergent code",
-    AlignBarrier { lanes: String, others: String } =>
-        "all threads of a warp must execute an aligned barrier (bar.sync, __syncthreads) together, and some are at this one ({lanes}), \
+    AlignBarrier { lanes: String, others: String, barrier: &'static str } =>
+        "all threads of a warp must execute an aligned barrier ({barrier}) together, and some are at this one ({lanes}), \
          some at another one ({others}): move it out of the divergent code",
     CountWholeWarps { count: u32 } =>
         "the barrier counts {count} threads: state a multiple of 32, as barriers count whole warps",
@@ -85,7 +85,7 @@ advice! {
         "the barrier counts {count} threads here, and {other} for another thread that waits there: state one number, or use two \
          barriers",
     ReduceTogether { number: u32 } =>
-        "barrier {number} is used with a reduction (bar.red, __syncthreads_count) and without one at the same time: let all threads \
+        "barrier {number} is used with a reduction (bar.red, syncthreads_count) and without one at the same time: let all threads \
          use the same form",
     ArriveOnce { number: u32 } =>
         "the thread arrives at barrier {number} again before it is complete, and is counted once: wait between the two arrivals",
@@ -141,40 +141,41 @@ advice! {
     MakeBothStrong =>
         "one access is plain and the other one is strong (atomic, volatile or with an order): make both strong, or order them by a \
          barrier, or by a fence and a flag",
-    WidenAccessOfBlock =>
-        "an access has the scope of a block (.cta, thread_scope_block, atomicAdd_block) and the other one is in another block: give \
+    WidenAccessOfBlock { narrow: &'static str } =>
+        "an access has the scope of a block ({narrow}) and the other one is in another block: give \
          both the scope of the device",
     WidenAccessOfCluster =>
         "an access has the scope of a cluster and the other one is in another cluster: give both the scope of the device",
     AccessEqualBytes => "the two strong accesses overlap in a part of their bytes: access the same bytes",
-    WidenFenceOfBlock =>
-        "the fence before the flag's write is of scope cta (__threadfence_block, memory_order_release in thread_scope_block): it \
-         orders one block only; use __threadfence (scope gpu)",
-    WidenFenceOfCluster =>
-        "the fence before the flag's write orders one cluster only: use __threadfence (scope gpu)",
-    FenceBeforeFlag { fence: &'static str } =>
-        "no fence is between the data's access and the flag's write: put {fence} (or a release of scope gpu) there",
-    FenceOrBarrierBeforeFlag =>
-        "no fence is between the data's access and the flag's write: put __threadfence_block (or a release) there, or a barrier",
+    WidenFenceOfBlock { narrow: &'static str, fence: &'static str } =>
+        "the fence before the flag's write is of scope cta ({narrow}): it orders one block only; use {fence}",
+    WidenFenceOfCluster { fence: &'static str } =>
+        "the fence before the flag's write orders one cluster only: use {fence}",
+    FenceBeforeFlag { release: &'static str } =>
+        "no fence is between the data's access and the flag's write: {release}",
+    FenceOrBarrierBeforeFlag { fence: &'static str, barrier: &'static str } =>
+        "no fence is between the data's access and the flag's write: put {fence} there, or a barrier ({barrier})",
+    FencesOfHandOver { fences: &'static str, advice: String } =>
+        "if a flag or lock of atomic operations should order the two, it lacks fences: {fences}; else {advice}",
     AccessBeforeFlag { barrier: &'static str } =>
         "the data's access is behind the write of the flag that should hand it over: move the access before that write (the release), \
          and let the threads of the block meet at a barrier ({barrier}) between the two",
-    FenceBehindData =>
+    FenceBehindData { fences: &'static str } =>
         "both accesses are strong, but a fence is missing between the data's write and the flag's write, or behind the read of the \
-         flag, so the read may return an old value: put __threadfence on both sides (or release and acquire the flag)",
-    AcquireInBlock =>
-        "no fence is behind the read of the flag: put __threadfence_block (or use an acquiring read) there",
+         flag, so the read may return an old value: {fences}",
+    AcquireInBlock { fence: &'static str } =>
+        "no fence is behind the read of the flag: put {fence} there",
     AcquireInCluster =>
         "no fence of scope cluster is behind the read of the flag: put fence.acq_rel.cluster, or a wider one, there",
-    AcquireOnDevice =>
-        "no fence of scope gpu is behind the read of the flag: put __threadfence (or use an acquiring read of scope gpu) there",
+    AcquireOnDevice { acquire: &'static str } =>
+        "no fence of scope gpu is behind the read of the flag: {acquire}",
     ProxyFence =>
         "a bulk copy reads by another path than threads write: put fence.proxy.async (cuda::ptx::fence_proxy_async) behind the write, \
          before the barrier that the copying thread waits at",
     LoadPlainly =>
         "ld.global.nc (const __restrict__, __ldg) may read only what no thread of the launch writes: read it by a plain load",
-    BarrierAroundObject =>
-        "one access initializes or overwrites the barrier object that the other one uses: put a barrier (__syncthreads, or that of \
+    BarrierAroundObject { barrier: &'static str } =>
+        "one access initializes or overwrites the barrier object that the other one uses: put a barrier ({barrier}, or that of \
          the cluster) between mbarrier.init and the first use, and between the last use and mbarrier.inval",
     LoadWithoutTexture =>
         "a texture fetch or a surface load need not see what its own launch has written, even behind a barrier: read the bytes by a \
@@ -189,9 +190,9 @@ advice! {
     AwaitGroup =>
         "wait for the copy (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline) before its target is \
          accessed",
-    AwaitGroupAndBarrier =>
+    AwaitGroupAndBarrier { barrier: &'static str } =>
         "let the copying thread wait (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline), and then \
-         put a barrier (__syncthreads) before other threads access the target",
+         put a barrier ({barrier}) before other threads access the target",
     AwaitGroupRead =>
         "wait for the copy (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline) before its source is \
          written",
@@ -218,7 +219,7 @@ advice! {
     LaunchEndedAtRead { and: String } =>
         "{and}; the launch ended there, so errors and races behind this read are not searched; with CUARRAY_SIM_STRAY_READS=poison the read \
          gives poison and the launch goes on",
-    NullPointer { behind: u64 } => "; the address is a null pointer plus {behind} bytes",
-    NearestAllocation { size: u64, start: u64, away: u64, side: &'static str } =>
-        "; the nearest allocation is {size} bytes at {start:#x}, {away} bytes {side} it",
+    NullPointer => "; the pointer is null",
+    NearestAllocation { size: u64, start: u64, away: u64, side: &'static str, pointed: String } =>
+        "; the nearest allocation is {size} bytes at {start:#x}, {away} bytes {side} it{pointed}",
 }

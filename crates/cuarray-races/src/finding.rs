@@ -234,6 +234,23 @@ pub struct KernelPlace {
     /// Whether the PTX has line information, here or elsewhere.
     #[serde(skip)]
     pub has_lines: bool,
+    /// The language of the kernel.
+    #[serde(skip)]
+    pub language: Language,
+}
+
+/// The language of a kernel's source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// CUDA C++.
+    Cuda,
+    /// Python, compiled by Numba.
+    Numba,
+    /// Python, compiled by Triton.
+    Triton,
+    /// Any other, such as PTX.
+    #[default]
+    Other,
 }
 
 impl KernelPlace {
@@ -312,6 +329,8 @@ pub struct Finding {
     pub offset: Option<u64>,
     /// The allocation that holds the bytes.
     pub allocation: Option<Allocation>,
+    /// Further allocations in which it was found, if other lines made them.
+    pub more_allocations: Vec<Allocation>,
     /// The variable of a kernel's module in question.
     pub variable: Option<Variable>,
     /// The handle in question.

@@ -22,7 +22,7 @@ use cuarray_races::site::Site;
 use cuarray_races::{Detector, HostThreads};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, TryLockError};
 
 /// A driver's state, locked.
 pub(crate) type Guard<'a> = MutexGuard<'a, State>;
@@ -154,10 +154,15 @@ impl Driver {
                 let text = format!(
                     "no address space for {devices} devices of {memory} bytes: {error}; set CUARRAY_SIM_MEMORY to fewer bytes"
                 );
-                eprintln!("cuarray-sim: {text}");
+                static SAID: Once = Once::new();
+                SAID.call_once(|| eprintln!("cuarray-sim: {text}"));
                 self.log_error(&text);
                 CUresult::CUDA_ERROR_OUT_OF_MEMORY
             })?;
+            if let Some(text) = config.beyond_machine().filter(|_| !config.quiet) {
+                static SAID: Once = Once::new();
+                SAID.call_once(|| eprintln!("cuarray-sim: {text}"));
+            }
             for device in devices {
                 if !config.host_readable && !config.quiet {
                     let (start, length) = device.arena.addresses();

@@ -127,7 +127,7 @@ fn finding_in_a_c_program_names_file_and_line() {
         // Optimization inlines `fill` into `main`. The line is still that of the call.
         let function = if name == "optimized" { "main" } else { "fill" };
         let fill = format!("9 in {function}");
-        assert_eq!(lines, [&*fill, &*fill, "8", "8", "15 in main"], "{name}: {report}");
+        assert_eq!(lines, [&*fill, &*fill, "9", "8", "8", "15 in main"], "{name}: {report}");
     }
 }
 

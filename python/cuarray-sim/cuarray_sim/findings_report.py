@@ -165,6 +165,8 @@ class Finding(TypedDict):
     bytes: Range | None
     offset: int | None
     allocation: Allocation | None
+    more_allocations: list[Allocation]
+    """Further allocations in which it was found, if other lines made them."""
     variable: Variable | None
     object: Object | None
     sides: list[Side]

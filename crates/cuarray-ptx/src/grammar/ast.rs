@@ -17,6 +17,8 @@ pub(crate) struct Module<'a> {
     pub aliases: Vec<(&'a str, &'a str, u32)>,
     /// `.file`: numbers and names.
     pub files: Vec<(u64, &'a str)>,
+    /// Whether the first comment names NVIDIA's compiler, which nvcc, NVRTC and Numba use.
+    pub is_of_nvvm: bool,
 }
 
 /// The visibility of a name.

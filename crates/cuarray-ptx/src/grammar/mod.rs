@@ -24,7 +24,8 @@ mod variable;
 pub(crate) fn parse(source: &str) -> Result<Module<'_>, Error> {
     let tokens = module_tokens(source)?;
     let mut parser = Parser { tokens: &tokens, at: 0, depth: 0, assembly: &[], located: 0 };
-    let mut module = Module::default();
+    let head = source.split(".version").next().unwrap_or_default();
+    let mut module = Module { is_of_nvvm: head.contains("NVIDIA NVVM Compiler"), ..Module::default() };
     if let Err(error) = parser.directives(&mut module) {
         // The first error of the text counts.
         let bodies = module.functions.iter().filter_map(|function| function.body);

@@ -346,10 +346,14 @@ impl Machine<'_> {
         &self,
         causality: &mut Causality,
         threads: &Threads,
+        mode: u32,
         (size, at): (u32, u32),
-        kind: Kind,
-        values: &[u32; 32],
+        what: What<'_>,
     ) -> u32 {
+        let What::Weak(kind, values) = what else { return self.mask };
+        if space(mode) != SHARED || self.has_clusters() || self.mask == 0 {
+            return self.mask;
+        }
         let (block, warp) = (self.block.number as u32, self.warp.number);
         let (pc, stamp) = (self.pc - 1, causality.clock.now());
         let offsets = std::array::from_fn(|lane| self.addresses[lane].wrapping_add(at.into()) & OFFSETS);
@@ -379,14 +383,8 @@ impl Machine<'_> {
             // The lanes of a group have one view.
             let (mut group, mut known) = ((0, false), View::new(Times::default(), threads.height, block));
             let (mut rest, mut no_row) = (mask, 0);
-            if let What::Weak(kind, values) = what
-                && space(mode) == SHARED
-                && mask != 0
-                && by == block
-                && !by_copy
-                && !machine.has_clusters()
-            {
-                rest = machine.share_causally(causality, threads, (size, at), kind, values);
+            if by == block && !by_copy {
+                rest = machine.share_causally(causality, threads, mode, (size, at), what);
             }
             while rest != 0 {
                 let lane = rest.trailing_zeros();

@@ -232,6 +232,8 @@ pub struct Program {
     pub(crate) kernels: HashMap<String, u32>,
     /// The names of source files, by number.
     pub(crate) files: HashMap<u32, String>,
+    /// Whether NVIDIA's compiler made a module.
+    pub(crate) is_of_nvvm: bool,
     /// Static shared memory in bytes, with the reserved area; dynamic shared memory follows.
     pub(crate) shared: u64,
     /// Whether code reads where the reserved shared memory is. Only then blocks have it.
@@ -291,6 +293,11 @@ impl Program {
     /// Whether the code has line information.
     pub fn has_lines(&self) -> bool {
         !self.files.is_empty()
+    }
+
+    /// Whether NVIDIA's compiler, which nvcc, NVRTC and Numba use, made a module.
+    pub fn is_of_nvvm(&self) -> bool {
+        self.is_of_nvvm
     }
 
     /// The source of an instruction, by its number.
@@ -547,10 +554,20 @@ impl Program {
         all
     }
 
+    /// Whether the search for races knows which thread of a launch has written memory last.
+    pub fn finds_writers(&self, kernel: u32) -> bool {
+        self.hands_over(kernel)
+    }
+
     /// Whether threads of a kernel can synchronize through memory.
     pub(crate) fn hands_over(&self, kernel: u32) -> bool {
         let HandOver { strong, stores, fences, results, .. } = self.hand_over(kernel);
         strong || (fences || stores) && results
+    }
+
+    /// Whether a kernel uses results of atomic operations and has no fence, so that nothing orders what they may hand over.
+    pub fn may_lack_fences(&self, kernel: u32) -> bool {
+        self.hand_over(kernel).results && !self.hands_over(kernel)
     }
 
     /// The bytes of static shared memory that a kernel uses.

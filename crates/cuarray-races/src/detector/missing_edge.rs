@@ -43,12 +43,15 @@ fn outside(detector: &Detector, operation: &Operation) -> String {
     lane(detector, launch.map_or(operation, |launch| launch))
 }
 
-/// The description of a call inside a sentence.
+/// The description of a call inside a sentence. [`Report::identify`](crate::finding::Report::identify) replaces the number by the line.
 fn call(operation: &Operation) -> String {
-    match operation.caller.launch {
-        Some(launch) => format!("the launch of the graph (operation {launch})"),
-        None => format!("{} (operation {})", call_name(operation.caller.call), operation.ordinal),
+    let caller = &operation.caller;
+    let mut name = if caller.launch.is_some() { "the launch of the graph" } else { call_name(caller.call) }.to_owned();
+    // A detail of several words is a remark, and any other is the name of a kernel.
+    if let Some(kernel) = caller.detail.as_deref().filter(|detail| caller.launch.is_none() && !detail.contains(' ')) {
+        name = format!("{name} {}", kernel_name(kernel));
     }
+    format!("{name} (operation {})", operation.ordinal)
 }
 
 fn kind_of(detector: &Detector, operation: &Operation) -> LaneKind {

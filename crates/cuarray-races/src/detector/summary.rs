@@ -79,6 +79,7 @@ impl Detector {
             bytes: found.bytes,
             offset: offset(found),
             allocation: found.block.as_deref().and_then(allocation),
+            more_allocations: again.more(found.block.as_ref()).filter_map(|block| allocation(block)).collect(),
             variable: found.variable.clone(),
             object: found.object.clone(),
             sides: found.parties.iter().map(|party| side(&mut lanes, party)).collect(),

@@ -1,9 +1,16 @@
 //! Tests of the detector as a whole.
 
 use super::*;
+use crate::finding::{KernelPlace, Language};
+use crate::site::{Frame, Site, SourceLine};
 
 fn caller() -> Caller {
     Caller::new(1, "")
+}
+
+fn caller_at(line: u32) -> Caller {
+    let user = Some(Frame { file: "a.py".into(), line, function: "f".into() });
+    Caller { site: Arc::new(Site { user, ..Site::default() }), ..caller() }
 }
 
 fn touched(start: u64, end: u64, touch: Touch) -> Touched {
@@ -81,4 +88,57 @@ fn computed_too_early(waits: bool) -> Vec<Kind> {
 fn undefined_results_of_a_launch_that_races_with_a_write_are_no_second_finding() {
     assert_eq!(computed_too_early(false), [Kind::DataRace]);
     assert_eq!(computed_too_early(true), [Kind::UninitializedRead]);
+}
+
+#[test]
+fn edge_that_two_allocations_lack_is_one_finding() {
+    let mut detector = Detector::new(HostThreads::InOrderOfCalls);
+    let [mut one, mut other] = [1, 2].map(|handle| detector.new_lane(LaneKind::NonBlocking, handle, Some(0)));
+    for (address, line) in [(0, 1), (4096, 2), (8192, 2)] {
+        detector.allocate(caller_at(line), Block::new(address, 64, "device", 0), true);
+    }
+    let all = |access| Effect::Touches([0, 4096, 8192].map(|start| (Region::row(start, 16), access)).into());
+    detector.issue(&mut one, caller_at(3), all(AccessKind::Write));
+    let (read, write) = ((Region::row(0, 16), AccessKind::Read), (Region::row(4096, 16), AccessKind::Write));
+    let third = (Region::row(8192, 16), AccessKind::Write);
+    detector.issue(&mut other, caller_at(4), Effect::Touches(vec![read, write, third]));
+    let report = detector.report(false);
+    let [finding] = &report.findings[..] else { panic!("{}", report.text(false)) };
+    assert_eq!((finding.count, finding.allocations, finding.more_allocations.len()), (3, 3, 1));
+    // Another later call lacks another edge.
+    let mut again = detector.new_lane(LaneKind::NonBlocking, 3, Some(0));
+    detector.issue(&mut again, caller_at(5), all(AccessKind::Read));
+    assert_eq!(detector.report(false).findings.len(), 3);
+}
+
+/// The findings of races of two threads of one launch: the line, the access and the thread of both sides.
+fn kernel_findings(races: &[[(u32, AccessKind, u32); 2]]) -> usize {
+    let mut detector = Detector::new(HostThreads::InOrderOfCalls);
+    let mut lane = detector.new_lane(LaneKind::NonBlocking, 1, Some(0));
+    let launch = detector.issue(&mut lane, caller_at(1), Effect::Unknown);
+    for race in races {
+        let sides = race.map(|(line, access, thread)| {
+            let source = Some(SourceLine { file: "k.cu".into(), line });
+            let (block, thread, language) = ([0; 3], [thread, 0, 0], Language::Cuda);
+            let (inlined_at, ptx_line, atomic, has_lines) = (None, None, false, true);
+            (access, KernelPlace { block, thread, atomic, source, inlined_at, ptx_line, has_lines, language })
+        });
+        let (bytes, missing) = (Range { address: 0, length: 4 }, Advice::OrderBlocks);
+        let race = KernelRace { bytes, variable: None, sides, missing, width: 0 };
+        detector.kernel_race(&launch.operation, race);
+    }
+    detector.findings.len()
+}
+
+#[test]
+fn races_of_one_bug_in_a_kernel_are_one_finding() {
+    use AccessKind::{Read, Write};
+    // An update that is not atomic.
+    assert_eq!(kernel_findings(&[[(3, Write, 0), (3, Read, 1)], [(3, Write, 0), (3, Write, 1)]]), 1);
+    // A thread that reads too early overwrites too early.
+    assert_eq!(kernel_findings(&[[(5, Write, 0), (3, Read, 1)], [(5, Write, 0), (5, Write, 1)]]), 1);
+    // Another thread writes too.
+    assert_eq!(kernel_findings(&[[(5, Write, 0), (3, Read, 1)], [(5, Write, 0), (5, Write, 2)]]), 2);
+    // A read before the next write, in a loop, needs another barrier.
+    assert_eq!(kernel_findings(&[[(5, Write, 0), (3, Read, 1)], [(3, Read, 0), (5, Write, 1)]]), 2);
 }

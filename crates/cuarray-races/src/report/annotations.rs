@@ -48,7 +48,11 @@ impl Report {
 
     fn message(&self, finding: &Finding) -> String {
         let missing = finding.missing.as_ref().map(|missing| format!("; missing: {missing}")).unwrap_or_default();
-        format!("{}{missing}", words::headline(finding, &self.lanes))
+        let mut message = format!("{}{missing}", words::headline(finding, &self.lanes));
+        for (name, made) in words::made_streams(finding, &self.lanes) {
+            let _ = write!(message, "; {name}: made at {made}");
+        }
+        message
     }
 
     /// The findings as commands of a workflow, a line for each: GitHub shows them beside the lines of source. Files below `root` are named
@@ -160,6 +164,14 @@ mod tests {
             report.workflow_commands("/home/me".as_ref()),
             format!("::error file=a%2Cb.py,line=6,title=cuarray-sim data-race::{MESSAGE}\n")
         );
+        report.lanes.iter_mut().find(|lane| lane.name.starts_with("stream 2")).unwrap().made =
+            Some(sample::site("/home/me/a.py", 2));
+        let commands = report.workflow_commands("/home/me".as_ref());
+        assert!(
+            commands.ends_with("before cuMemcpyDtoDAsync; stream 2: made at /home/me/a.py:2 in <module>\n"),
+            "{commands}"
+        );
+        report.lanes.iter_mut().for_each(|lane| lane.made = None);
         report.findings[0].missing = Some("100 %\nmore".into());
         assert!(report.workflow_commands("/".as_ref()).ends_with("; missing: 100 %25%0Amore\n"));
         report.findings[0].sides.clear();

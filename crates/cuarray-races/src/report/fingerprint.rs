@@ -6,18 +6,30 @@ use crate::finding::{Finding, Report, Side};
 use std::collections::HashMap;
 
 impl Report {
-    /// Gives each finding its fingerprint. Findings that look alike are numbered in the order of discovery.
+    /// Gives each finding its fingerprint, and calls in the missing order their lines in place of their numbers. Findings that look alike
+    /// are numbered in the order of discovery.
     ///
     /// Numbers of lines, streams and operations, addresses and folders are left out, because they differ between runs, machines and
     /// versions of the program.
     pub fn identify(&mut self) {
         let (mut sources, mut alike) = (Sources::default(), HashMap::<String, u32>::new());
         for finding in &mut self.findings {
+            locate_calls(finding);
             let text = text(finding, &mut sources);
             let number = alike.entry(text.clone()).or_default();
             *number += 1;
             finding.fingerprint = if *number == 1 { text } else { format!("{text} ({number})") };
         }
+    }
+}
+
+/// Replaces the numbers of the sides' calls in the missing order by their lines.
+fn locate_calls(finding: &mut Finding) {
+    let Some(missing) = &mut finding.missing else { return };
+    for side in &finding.sides {
+        let line = words::line(side.graph.as_ref().unwrap_or(&side.site));
+        let at = line.map_or(String::new(), |(file, line)| format!(" at {}:{line}", words::base(file)));
+        *missing = missing.replace(&format!(" (operation {})", side.ordinal), &at);
     }
 }
 
@@ -54,6 +66,7 @@ fn side(side: &Side, sources: &mut Sources) -> String {
 mod tests {
     use crate::report::sample;
     use crate::site::SourceLine;
+    use std::sync::Arc;
 
     /// The fingerprints of a report whose first sides are in a file with this text.
     fn fingerprints(folder: &str, text: &str, lines: [u32; 2]) -> Vec<String> {
@@ -81,6 +94,24 @@ mod tests {
         assert_eq!(first[1], format!("{} (2)", first[0]));
         assert_eq!(fingerprints("b", "# more\nif True:\n    write()\n    read()\n", [3, 4]), first);
         assert_ne!(fingerprints("c", "write()\nread(1)\n", [1, 2]), first);
+    }
+
+    #[test]
+    fn calls_of_the_missing_order_have_their_lines() {
+        let mut report = sample::report("/home/me/a.py");
+        report.findings[0].missing =
+            Some("order b (operation 6) behind a (operation 4) in the graph (operation 44)".into());
+        report.findings[0].sides[1].site = Arc::default();
+        report.findings[0].sides[1].graph = None;
+        report.identify();
+        assert_eq!(
+            report.findings[0].missing.as_deref(),
+            Some("order b behind a at a.py:4 in the graph (operation 44)")
+        );
+        report.findings[0].missing = Some("order b (operation 6)".into());
+        report.findings[0].sides[1].graph = Some(sample::site("/home/me/graph.py", 9));
+        report.identify();
+        assert_eq!(report.findings[0].missing.as_deref(), Some("order b at graph.py:9"));
     }
 
     #[test]

@@ -78,6 +78,7 @@ mod tests {
             bytes,
             offset: None,
             allocation: None,
+            more_allocations: Vec::new(),
             variable: None,
             object: None,
             sides: vec![side(AccessKind::Write, 1), side(AccessKind::Read, 2)],
@@ -88,7 +89,7 @@ mod tests {
         let watched = Watched { bytes: 4, memory: 8, history: 16, left_out: 32 };
         let report = Report { findings: vec![finding], watched, ..Report::default() };
         let (before, site) = (
-            r#"{"version":1,"findings":[{"number":1,"kind":"data-race","fingerprint":"","count":2,"allocations":1,"bytes":{"address":16,"length":4},"offset":null,"allocation":null,"variable":null,"object":null,"sides":["#,
+            r#"{"version":1,"findings":[{"number":1,"kind":"data-race","fingerprint":"","count":2,"allocations":1,"bytes":{"address":16,"length":4},"offset":null,"allocation":null,"more_allocations":[],"variable":null,"object":null,"sides":["#,
             r#""site":{"user":{"file":"a.py","line":3,"function":"f"},"innermost":null,"native":null,"library":null}"#,
         );
         let side = |access, ordinal| {

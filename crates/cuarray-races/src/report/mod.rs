@@ -19,6 +19,7 @@ use crate::suppression::Suppression;
 use std::path::Path;
 
 pub use crate::symbol::{call_name, kernel_name};
+pub use words::BEHIND_NULL;
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@
 //! file contains markup.
 
 use crate::finding::{
-    Access, AccessKind, Allocation, Finding, KernelPlace, Kind, Lane, LaneKind, Operation, Range, Report, Side, Watched,
+    Access, AccessKind, Allocation, Finding, KernelPlace, Kind, Lane, LaneKind, Language, Operation, Range, Report,
+    Side, Watched,
 };
 use crate::site::{Frame, Site, SourceLine};
 use std::sync::Arc;
@@ -77,6 +78,7 @@ pub(crate) fn report(file: &str) -> Report {
         bytes: Some(part),
         offset: Some(1024),
         allocation: Some(allocation),
+        more_allocations: Vec::new(),
         variable: None,
         object: None,
         sides: vec![side(3, AccessKind::Write, bytes), side(5, AccessKind::Read, part)],
@@ -101,6 +103,7 @@ pub(crate) fn kernel_race(file: &str) -> Report {
         inlined_at: None,
         ptx_line,
         has_lines: false,
+        language: Language::Cuda,
     };
     let line = SourceLine { file: "src/kernel.cu".into(), line: 8 };
     let places = [place(0, 0, Some(line), Some(30)), place(2, 7, None, Some(40))];

@@ -5,7 +5,7 @@
 
 use super::source::Sources;
 use super::words::{self, Detail};
-use crate::finding::{Finding, Report, Side};
+use crate::finding::{Allocation, Finding, Report, Side};
 use crate::site::Site;
 use crate::symbol::{call_name, kernel_name};
 use std::fmt::Write as _;
@@ -49,23 +49,27 @@ impl Report {
         let (number, kind) = (finding.number, finding.kind.name());
         let headline = words::headline(finding, &self.lanes);
         let _ = writeln!(text, "{red}[{number}] {kind}:{off} {bold}{headline}{off}{again}");
-        for (letter, side) in ('A'..='Z').zip(&finding.sides) {
-            let Side { call, ordinal, .. } = side;
+        for (index, (letter, side)) in ('A'..='Z').zip(&finding.sides).enumerate() {
             let lane = self.lanes.iter().find(|lane| lane.number == side.lane).map_or("?", |lane| &lane.name);
             let (name, remark) = match words::detail(side.detail.as_deref()) {
                 Detail::None => (String::new(), None),
                 Detail::Name(name) => (format!(" {}", printable(&kernel_name(name))), None),
                 Detail::Remark(remark) => (String::new(), Some(printable(remark))),
             };
-            let (call, access) = (call_name(call), words::action(side, finding));
-            let _ =
-                writeln!(text, "  {red}{letter}{off} {bold}{call}{name}{off} {access} on {lane}, operation {ordinal}");
+            let (call, access) = (call_name(side.call), words::action(side, finding));
+            let _ = writeln!(text, "  {red}{letter}{off} {bold}{call}{name}{off} {access} on {lane}");
             in_kernel(text, side, sources, colours);
-            place(text, &side.site, sources, colours);
+            // Threads of one launch have one site.
+            let of_launch = |other: Option<&Side>| other.is_some_and(|other| other.ordinal == side.ordinal);
+            let others = [index.checked_sub(1), Some(index + 1)].map(|at| finding.sides.get(at?));
+            if !of_launch(others[1]) {
+                let at = if of_launch(others[0]) { "  launched at" } else { "      at" };
+                place(text, at, &side.site, sources, colours);
+            }
             if let Some(remark) = remark {
                 let _ = writeln!(text, "      {remark}");
             }
-            if let Some(graph) = &side.graph {
+            if let Some(graph) = side.graph.as_ref().filter(|_| !of_launch(others[1])) {
                 let _ = writeln!(text, "      in a graph, launched at {}", printable(&graph.to_string()));
             }
         }
@@ -94,13 +98,10 @@ impl Report {
                 }
                 _ => String::new(),
             };
-            let (size, kind, address) = (words::bytes(allocation.size), allocation.kind, allocation.address);
-            let (call, ordinal) = (call_name(allocation.call), allocation.ordinal);
-            let _ = writeln!(
-                text,
-                "  {dim}memory:{off} {range}{size} of {kind} memory at {address:#x}, made by {call}, operation {ordinal}"
-            );
-            place(text, &allocation.site, sources, colours);
+            memory(text, "memory", &range, allocation, sources, colours);
+        }
+        for allocation in &finding.more_allocations {
+            memory(text, "also", "", allocation, sources, colours);
         }
         text.push('\n');
     }
@@ -109,22 +110,25 @@ impl Report {
 impl Report {
     /// The lines that made the streams of a finding.
     fn streams(&self, text: &mut String, finding: &Finding, colours: &Colours) {
-        let mut numbers: Vec<u32> = finding.sides.iter().map(|side| side.lane).collect();
-        numbers.dedup();
-        for lane in numbers.iter().filter_map(|number| self.lanes.iter().find(|lane| lane.number == *number)) {
-            if let Some(made) = words::made(lane) {
-                let name = words::lane(&self.lanes, lane.number);
-                let _ = writeln!(text, "  {}{name}:{} made at {}", colours.dim, colours.off, printable(&made));
-            }
+        for (name, made) in words::made_streams(finding, &self.lanes) {
+            let _ = writeln!(text, "  {}{name}:{} made at {}", colours.dim, colours.off, printable(&made));
         }
     }
+}
+
+/// An allocation, with the call that made it.
+fn memory(text: &mut String, label: &str, range: &str, of: &Allocation, sources: &mut Sources, colours: &Colours) {
+    let Colours { dim, off, .. } = colours;
+    let (size, kind, address, call) = (words::bytes(of.size), of.kind, of.address, call_name(of.call));
+    let _ = writeln!(text, "  {dim}{label}:{off} {range}{size} of {kind} memory at {address:#x}, made by {call}");
+    place(text, "      at", &of.site, sources, colours);
 }
 
 /// The thread of a kernel that made an access, with the line of the kernel's source.
 fn in_kernel(text: &mut String, side: &Side, sources: &mut Sources, colours: &Colours) {
     let Some(place) = &side.place else { return };
     let atomic = if place.atomic { ", atomically" } else { "" };
-    let _ = writeln!(text, "      in {}{atomic}{}", printable(&place.to_string()), words::hint(place));
+    let _ = writeln!(text, "      in {}{atomic}{}", printable(&place.to_string()), words::hint(place, &side.site));
     if let Some(excerpt) = place.lines().0.and_then(|source| sources.excerpt(&source.file, source.line, 0)) {
         for line in excerpt.lines {
             let _ = writeln!(text, "          {}{}{}", colours.bold, printable(&line), colours.off);
@@ -133,13 +137,13 @@ fn in_kernel(text: &mut String, side: &Side, sources: &mut Sources, colours: &Co
 }
 
 /// The site of a call: the user's line with its source, and the calling library.
-fn place(text: &mut String, site: &Site, sources: &mut Sources, colours: &Colours) {
+fn place(text: &mut String, at: &str, site: &Site, sources: &mut Sources, colours: &Colours) {
     let Colours { bold, dim, off, .. } = colours;
     let frame = words::frame(site);
     let _ = match (frame, &site.native) {
-        (Some(frame), _) => writeln!(text, "      at {}", printable(&frame.to_string())),
-        (None, Some(native)) => writeln!(text, "      at {}", printable(&native.to_string())),
-        (None, None) => writeln!(text, "      at an unknown place"),
+        (Some(frame), _) => writeln!(text, "{at} {}", printable(&frame.to_string())),
+        (None, Some(native)) => writeln!(text, "{at} {}", printable(&native.to_string())),
+        (None, None) => writeln!(text, "{at} an unknown place"),
     };
     if let Some(excerpt) = words::line(site).and_then(|(file, line)| sources.excerpt(file, line, 0)) {
         for line in excerpt.lines {
@@ -162,7 +166,7 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::finding::Kind;
+    use crate::finding::{Kind, Language};
     use crate::report::sample;
     use crate::site::{Frame, Site, SourceLine};
     use std::sync::Arc;
@@ -177,16 +181,16 @@ mod tests {
         let library = "/usr/lib/python3/site-packages/numba_cuda/numba/cuda/cudadrv/driver.py:2201 in host_to_device";
         let expected = format!(
             "[1] data-race: stream 2 reads 1,024 bytes that stream 1 writes, and nothing orders the two
-  A cuMemcpyHtoDAsync writes 4,096 bytes on stream 1 (non-blocking), operation 4
+  A cuMemcpyHtoDAsync writes 4,096 bytes on stream 1 (non-blocking)
       at {file}:4 in <module>
           four
       by numba-cuda, {library}
-  B cuMemcpyDtoDAsync reads 1,024 bytes on stream 2 (non-blocking), operation 6
+  B cuMemcpyDtoDAsync reads 1,024 bytes on stream 2 (non-blocking)
       at {file}:6 in <module>
           six
       by numba-cuda, {library}
   missing: record an event on stream 1 after cuMemcpyHtoDAsync and make stream 2 wait for it before cuMemcpyDtoDAsync
-  memory: bytes 1024 to 2047 of 4,096 bytes of device memory at 0x7ffd00000000, made by cuMemAlloc, operation 1
+  memory: bytes 1024 to 2047 of 4,096 bytes of device memory at 0x7ffd00000000, made by cuMemAlloc
       at {file}:1 in <module>
           one
       by numba-cuda, {library}
@@ -233,15 +237,55 @@ mod tests {
     }
 
     #[test]
-    fn place_in_a_kernel_without_a_source_line_has_a_hint() {
-        const HINT: &str = "; compile with line information (-lineinfo, lineinfo=True) to see the line of the source";
-        let text = sample::kernel_race("a.py").text(false);
+    fn place_in_a_kernel_without_a_source_line_has_the_hint_of_its_language() {
+        let mut report = sample::kernel_race("a.py");
+        let text = report.text(false);
         assert!(
             text.contains("in thread (0, 0, 0) of block (0, 0, 0), at src/kernel.cu:8, line 30 of the PTX\n"),
             "{text}"
         );
-        let without = format!("in thread (7, 0, 0) of block (2, 0, 0), line 40 of the PTX{HINT}\n");
-        assert!(text.contains(&without) && text.matches(HINT).count() == 1, "{text}");
+        for (language, library, has_lines, hint) in [
+            (
+                Language::Numba,
+                "numba.cuda",
+                false,
+                "with line information (lineinfo=True) to see the line of the source",
+            ),
+            (Language::Cuda, "cupy", false, "with line information (options=(\"-lineinfo\",)) to"),
+            (Language::Cuda, "cuda.core", true, "without optimization (ProgramOptions(debug=True)) to see it"),
+            (Language::Cuda, "a.out", false, "with line information (-lineinfo) to"),
+            (Language::Triton, "triton", true, ""),
+            (Language::Other, "cuda.core", false, ""),
+        ] {
+            let side = &mut report.findings[0].sides[1];
+            side.site = Arc::new(Site { library: Some(library.into()), ..Site::default() });
+            let place = side.place.as_mut().unwrap();
+            (place.language, place.has_lines) = (language, has_lines);
+            let text = report.text(false);
+            let line = text.lines().find(|line| line.contains("thread (7, 0, 0)")).unwrap();
+            let expected = "      in thread (7, 0, 0) of block (2, 0, 0), line 40 of the PTX";
+            let rest = line.strip_prefix(expected).unwrap();
+            assert!(rest.contains(hint) && rest.is_empty() == hint.is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn launch_of_two_threads_is_shown_once() {
+        let text = sample::kernel_race("a.py").text(false);
+        assert!(text.contains("\n  launched at a.py:6 in <module>\n") && text.matches("a.py:6").count() == 1, "{text}");
+    }
+
+    #[test]
+    fn further_memory_of_a_finding_is_listed() {
+        let mut report = sample::report("a.py");
+        let mut more = report.findings[0].allocation.clone().unwrap();
+        (more.size, more.site) = (64, sample::site("a.py", 2));
+        report.findings[0].more_allocations.push(more);
+        let text = report.text(false);
+        let expected =
+            "  also: 64 bytes of device memory at 0x7ffd00000000, made by cuMemAlloc\n      at a.py:2 in <module>\n";
+        assert!(text.contains(expected), "{text}");
+        assert!(report.html().contains("<b>Also:</b> 64 bytes of device memory"));
     }
 
     #[test]
@@ -265,7 +309,7 @@ mod tests {
     fn kernel_of_a_graph_is_shown_with_the_launch_of_the_graph() {
         let mut report = sample::kernel_race("a.py");
         let user = Some(Frame { file: "train.py".into(), line: 9, function: "f".into() });
-        report.findings[0].sides[0].graph = Some(Arc::new(Site { user, ..Site::default() }));
+        report.findings[0].sides[1].graph = Some(Arc::new(Site { user, ..Site::default() }));
         for text in [report.text(false), report.html()] {
             assert_eq!(text.matches("in a graph, launched at ").count(), 1, "{text}");
             assert!(text.contains("train.py:9 in f"), "{text}");
@@ -289,6 +333,10 @@ mod tests {
         let text = report.text(false);
         assert!(text.contains("[1] out-of-bounds: stream 2 reads outside of the allocation\n"), "{text}");
         assert!(text.contains("memory: bytes 3500 to 4523 beyond the end of 4,096 bytes of device memory"), "{text}");
+        for (address, problem) in [(0, "reads through a null pointer"), (16, "reads 16 bytes behind a null pointer")] {
+            report.findings[0].bytes.as_mut().unwrap().address = address;
+            assert!(report.text(false).contains(&format!("[1] out-of-bounds: stream 2 {problem}\n")));
+        }
         report.findings[0].offset = Some(3072);
         assert!(report.text(false).contains("memory: bytes 3072 to 4095 of 4,096 bytes of device memory"));
     }

@@ -1,8 +1,13 @@
 //! The wording of reports, shared by all formats for people.
 
-use crate::finding::{AccessKind, Finding, KernelPlace, Kind, Lane, LaneKind, Operation, Side, Variable, Watched};
+use crate::finding::{
+    AccessKind, Finding, KernelPlace, Kind, Lane, LaneKind, Language, Operation, Range, Side, Variable, Watched,
+};
 use crate::site::{Frame, Native, Site};
 use crate::symbol::{call_name, kernel_name, variable_name};
+
+/// The most bytes by which an address may lie behind the null pointer that explains it.
+pub const BEHIND_NULL: u64 = 64 << 10;
 
 /// `1 byte`, `4,096 bytes`.
 pub(crate) fn bytes(count: u64) -> String {
@@ -116,14 +121,22 @@ pub(crate) fn again(finding: &Finding) -> String {
     }
 }
 
-/// A hint for a place in a kernel without a line of its source.
-pub(crate) fn hint(place: &KernelPlace) -> &'static str {
-    match place.source {
-        Some(_) => "",
-        None if place.has_lines => {
-            "; the compiler has no line of the source here: compile without optimization (-G, or debug=True and opt=False) to see it"
-        }
-        None => "; compile with line information (-lineinfo, lineinfo=True) to see the line of the source",
+/// A hint for a place in a kernel without a line of its source, by the library that launched it.
+pub(crate) fn hint(place: &KernelPlace, site: &Site) -> String {
+    let library = site.library.as_deref();
+    let [lines, unoptimized] = match (place.language, library) {
+        _ if place.source.is_some() => return String::new(),
+        (Language::Numba, _) => ["lineinfo=True", "debug=True, opt=False"],
+        (Language::Cuda, Some("cupy")) => ["options=(\"-lineinfo\",)", "options=(\"-G\",)"],
+        (Language::Cuda, Some("cuda.core")) => ["ProgramOptions(lineinfo=True)", "ProgramOptions(debug=True)"],
+        (Language::Triton | Language::Other, _) => return String::new(),
+        (Language::Cuda, _) => ["-lineinfo", "-G"],
+    };
+    match place.has_lines {
+        true => format!(
+            "; the compiler has no line of the source here: compile without optimization ({unoptimized}) to see it"
+        ),
+        false => format!("; compile with line information ({lines}) to see the line of the source"),
     }
 }
 
@@ -186,6 +199,14 @@ pub(crate) fn made(lane: &Lane) -> Option<String> {
     }
 }
 
+/// The names of the streams of a finding with the lines that made them.
+pub(crate) fn made_streams(finding: &Finding, lanes: &[Lane]) -> Vec<(String, String)> {
+    let mut numbers: Vec<u32> = finding.sides.iter().map(|side| side.lane).collect();
+    numbers.dedup();
+    let known = numbers.iter().filter_map(|number| lanes.iter().find(|lane| lane.number == *number));
+    known.filter_map(|each| Some((lane(lanes, each.number), made(each)?))).collect()
+}
+
 /// Whether both operations of a finding are work of one stream.
 fn in_one_stream(finding: &Finding, lanes: &[Lane]) -> bool {
     let [first, last] = &finding.sides[..] else { return false };
@@ -236,7 +257,13 @@ pub(crate) fn headline(finding: &Finding, lanes: &[Lane]) -> String {
             let kernel = kernel_name(first.and_then(|side| side.detail.as_deref()).unwrap_or("a kernel"));
             format!("threads of {kernel} synchronize in a way that is undefined")
         }
-        Kind::OutOfBounds => format!("{} {} outside of the allocation", subject(last), access(last)),
+        Kind::OutOfBounds => match finding.bytes.filter(|bytes| bytes.address < BEHIND_NULL) {
+            Some(Range { address: 0, .. }) => format!("{} {} through a null pointer", subject(last), access(last)),
+            Some(Range { address, .. }) => {
+                format!("{} {} {} behind a null pointer", subject(last), access(last), bytes(address))
+            }
+            None => format!("{} {} outside of the allocation", subject(last), access(last)),
+        },
         Kind::MisalignedAccess => {
             format!("{} {} at an address that is not a multiple of the element size", subject(last), access(last))
         }

@@ -201,6 +201,17 @@ impl Config {
         }
     }
 
+    /// A sentence that says so if a device has more memory than the machine.
+    pub(crate) fn beyond_machine(&self) -> Option<String> {
+        let (memory, machine) = (self.memory, machine_memory());
+        (memory > machine).then(|| {
+            format!(
+                "a device has {memory} bytes, and this machine or its control group only {machine}: a program that fills the device \
+                 may be killed; set CUARRAY_SIM_MEMORY to fewer bytes"
+            )
+        })
+    }
+
     /// Checks that a driver can be created with these settings.
     ///
     /// # Errors
@@ -233,3 +244,15 @@ impl Config {
 
 const CAPABILITIES: [(u32, u32); 11] =
     [(7, 5), (8, 0), (8, 6), (8, 7), (8, 9), (9, 0), (10, 0), (10, 3), (11, 0), (12, 0), (12, 1)];
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, machine_memory};
+
+    #[test]
+    fn device_larger_than_the_machine_is_reported() {
+        let of = |memory| Config { memory, ..Config::default() }.beyond_machine();
+        assert_eq!(of(machine_memory()), None);
+        assert!(of(machine_memory() + 1).is_some_and(|text| text.contains("CUARRAY_SIM_MEMORY")));
+    }
+}

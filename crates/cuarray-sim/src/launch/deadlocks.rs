@@ -115,16 +115,14 @@ fn in_words(launch: &Launch, letter: char, group: &WaitingThreads) -> String {
             let several = if several { ", each its own" } else { "" };
             let written = match group.writer {
                 Some((pc, block, thread)) => {
-                    let place = place(
-                        &launch.program,
-                        Some(pc),
-                        index(launch.grid, block),
-                        index(launch.threads, thread.into()),
-                        false,
-                    );
+                    let place =
+                        place(launch, Some(pc), index(launch.grid, block), index(launch.threads, thread.into()), false);
                     format!(", last written by {place}")
                 }
-                None => ", which no thread of the launch is known to have written".to_owned(),
+                None if launch.program.finds_writers(launch.kernel) => {
+                    ", which no thread of the launch is known to have written".to_owned()
+                }
+                None => String::new(),
             };
             match phase {
                 true => format!("wait for a phase of the mbarrier in {what}{several}"),
@@ -157,9 +155,8 @@ fn variable_at(launch: &Launch, offset: u64) -> String {
 
 /// Reports the launch, with a side for each group of threads.
 pub(super) fn report(state: &mut State, launch: &Launch, ticket: &Ticket, fault: &Fault) {
-    let location = |group: &WaitingThreads| -> KernelPlace {
-        place(&launch.program, Some(group.pc), group.block, group.thread, false)
-    };
+    let location =
+        |group: &WaitingThreads| -> KernelPlace { place(launch, Some(group.pc), group.block, group.thread, false) };
     let bytes = |group: &WaitingThreads| match group.reason {
         Reason::Reads { address, size, .. } => Some(Range { address, length: size.into() }),
         _ => None,
@@ -179,7 +176,9 @@ pub(super) fn report(state: &mut State, launch: &Launch, ticket: &Ticket, fault:
         Some(("shared", offset)) => Some(shared_variable(launch, offset)),
         _ => None,
     });
-    let written = fault.waiting.iter().any(|group| group.writer.is_some());
+    // The last work before the launch is a side if no thread of the launch has written since.
+    let may_have_written = !launch.program.finds_writers(launch.kernel);
+    let written = may_have_written || fault.waiting.iter().any(|group| group.writer.is_some());
     let missing = Advice::EndWait { groups: described(launch, fault) };
     state.detector.launch_waits_forever(ticket, (sides, written), (polled, variable), missing);
 }

@@ -1,17 +1,19 @@
 //! Failures of kernels: their context fails, and a finding names a bad access.
 
+use super::arguments::pointing_to;
 use super::deadlocks;
 use super::findings::place;
 use crate::memory::{allocations, races};
 use crate::objects::allocation::Kind;
 use crate::objects::launch::Launch;
+use crate::site::with_line;
 use crate::state::State;
 use crate::texture::work::{self as textures, Missing};
 use crate::thread;
 use cuarray_abi::*;
 use cuarray_ptx::{Fault, FaultKind, RANK_SHIFT};
 use cuarray_races::finding::{self, AccessKind, KernelPlace, Range};
-use cuarray_races::report::kernel_name;
+use cuarray_races::report::{BEHIND_NULL, kernel_name};
 use cuarray_races::{Advice, Ticket};
 use std::fmt::Write as _;
 
@@ -24,12 +26,12 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
     }
     let window = cuarray_ptx::in_window(fault.address);
     let illegal = fault.kind == FaultKind::IllegalAddress && fault.address >> 56 == 0;
-    let nearest = || races::reserved_at(state, fault.address).or_else(|| nearest_to(state, fault.address));
+    let nearest = || races::reserved_at(state, fault.address).or_else(|| nearest_to(state, launch, fault.address));
     let more = illegal.then(nearest).flatten().filter(|_| closed.is_none());
     let mut text = format!("kernel {}: {what}; {place}", kernel_name(launch.name()));
-    text.extend(more.as_ref().map(Advice::to_string));
+    text.extend(more.as_ref().filter(|_| fault.address >= BEHIND_NULL).map(Advice::to_string));
     if let Some(graph) = ticket.and_then(|ticket| ticket.operation.caller().graph.as_ref()) {
-        let _ = write!(text, "; in a graph, launched at {graph}");
+        let _ = write!(text, "; in a graph, launched at {}", with_line(graph));
     }
     if !launch.settings.quiet {
         eprintln!("cuarray-sim: {text}");
@@ -104,13 +106,10 @@ fn closed_to(state: &State, context: CUcontext, fault: &Fault) -> Option<(String
     Some((format!(", in {owner} that is closed to kernels of device {own}"), missing))
 }
 
-/// The most bytes by which an address may lie behind a null pointer that it is explained by.
-const BEHIND_NULL: u64 = 64 << 10;
-
 /// A description of the program's allocation nearest to an address, or of the null pointer from which the address derives.
-fn nearest_to(state: &State, address: u64) -> Option<Advice> {
+fn nearest_to(state: &State, launch: &Launch, address: u64) -> Option<Advice> {
     if address < BEHIND_NULL {
-        return Some(Advice::NullPointer { behind: address });
+        return Some(Advice::NullPointer);
     }
     let own = state.memory.iter().filter(|allocation| !allocation.kind.is_of_code());
     let distance = |start: u64, size: u64| {
@@ -119,20 +118,29 @@ fn nearest_to(state: &State, address: u64) -> Option<Advice> {
     let nearest = own.min_by_key(|allocation| distance(allocation.address, allocation.size))?;
     let (start, size) = (nearest.address, nearest.size);
     let (away, side) = (distance(start, size), if address < start { "before" } else { "behind" });
-    Some(Advice::NearestAllocation { size, start, away, side })
+    Some(Advice::NearestAllocation { size, start, away, side, pointed: pointing_to(launch, start..start + size) })
 }
 
-/// A failure in words, and its location.
-fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
+/// The access of a failure in words.
+fn accessed(fault: &Fault) -> String {
     let (access, size) = (if fault.write { "write" } else { "read" }, fault.size);
-    let access = match cuarray_ptx::in_window(fault.address) {
+    match cuarray_ptx::in_window(fault.address) {
         Some(("shared", offset)) if offset >> RANK_SHIFT != 0 => {
             let (rank, offset) = ((offset >> RANK_SHIFT) - 1, offset & ((1 << RANK_SHIFT) - 1));
             format!("{access} of {size} bytes at byte {offset} of shared memory of the cluster's block of rank {rank}")
         }
         Some((space, offset)) => format!("{access} of {size} bytes at byte {offset} of {space} memory"),
+        None if fault.address == 0 => format!("{access} of {size} bytes through a null pointer"),
+        None if fault.address < BEHIND_NULL => {
+            format!("{access} of {size} bytes, {} bytes behind a null pointer", fault.address)
+        }
         None => format!("{access} of {size} bytes at {:#x}", fault.address),
-    };
+    }
+}
+
+/// A failure in words, and its location.
+fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
+    let access = accessed(fault);
     let what = match fault.kind {
         FaultKind::IllegalAddress => match cuarray_ptx::in_window(fault.address) {
             Some(("shared", _)) => {
@@ -140,6 +148,7 @@ fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
                 format!("{access}, beyond the {bytes} bytes of the block")
             }
             Some(_) => format!("{access}, beyond its end"),
+            None if fault.address < BEHIND_NULL => access,
             None => format!("{access}, where nothing is allocated"),
         },
         FaultKind::BlockEnded => {
@@ -196,7 +205,7 @@ fn described(launch: &Launch, fault: &Fault) -> (String, KernelPlace) {
         }
         FaultKind::IllegalInstruction => "an instruction that cannot be executed".to_owned(),
     };
-    let place = place(&launch.program, Some(fault.pc), fault.block, fault.thread, false);
+    let place = place(launch, Some(fault.pc), fault.block, fault.thread, false);
     (what, place)
 }
 

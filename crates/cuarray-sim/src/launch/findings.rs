@@ -1,8 +1,9 @@
 //! Findings within a launch: races between its threads, and accesses of single threads that are findings by themselves.
 
 use super::arguments::argument;
-use super::terms::Terms;
+use super::terms::{self, Terms};
 use crate::objects::launch::Launch;
+use crate::site::with_line;
 use crate::state::State;
 use cuarray_ptx::{
     Access, Misuse, MisuseKind, Outcome, Program, Race, Region, Scope, Used, Variable as Declared, Wait, Why,
@@ -26,7 +27,7 @@ pub(super) fn kernel_race(
         let kind = if access.writes { AccessKind::Write } else { AccessKind::Read };
         let block = index_in(launch.grid, access.block);
         let thread = index_in(launch.threads, access.thread.into());
-        (kind, place(&launch.program, access.pc, block, thread, access.atomic))
+        (kind, place(launch, access.pc, block, thread, access.atomic))
     };
     let within_cluster = launch.cluster.is_some_and(|extents| {
         let of = |access: &Access| {
@@ -59,8 +60,8 @@ fn first_stray(regions: &[Region], outcome: &Outcome, race: &Race) -> Option<cha
 
 /// The order that the two threads of a race lack.
 fn missing_order(launch: &Launch, race: &Race, between: bool, within_cluster: bool, same_warp: bool) -> Advice {
-    let (program, terms) = (&launch.program, Terms::of(launch, race));
     let [one, other] = &race.accesses;
+    let (program, terms) = (&launch.program, Terms::of(terms::language(launch, one.pc.or(other.pc))));
     let element = |access: &Access| access.pc.and_then(|pc| program.shared_element(pc));
     let elements = element(one).zip(element(other)).filter(|(one, other)| one != other);
     let dynamic = race.shared && program.shared_variable_at(race.address).is_none();
@@ -68,9 +69,11 @@ fn missing_order(launch: &Launch, race: &Race, between: bool, within_cluster: bo
         let places = load.pc.zip(store.pc).filter(|_| !load.writes && store.writes && !load.atomic && !store.atomic);
         places.is_some_and(|(load, store)| program.is_update(load, store))
     };
-    match (one.pending, race.why) {
-        (Some(wait), _) => copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread)),
-        (None, Some(why)) => hand_over(why, between, terms),
+    let unordered = match (one.pending, race.why) {
+        (Some(wait), _) => {
+            return copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread), terms);
+        }
+        (None, Some(why)) => return hand_over(why, between, terms),
         _ if is_update(one, other) || is_update(other, one) => Advice::UpdateAtomically { atomic: terms.atomic },
         _ if between && within_cluster => Advice::ClusterBarrier,
         _ if between => Advice::OrderBlocks,
@@ -80,6 +83,10 @@ fn missing_order(launch: &Launch, race: &Race, between: bool, within_cluster: bo
             None if same_warp => Advice::WarpBarrier { barrier: terms.warp_barrier },
             None => Advice::BlockBarrier { barrier: terms.barrier },
         },
+    };
+    match !one.atomic && !other.atomic && (between || !same_warp) && program.may_lack_fences(launch.kernel) {
+        true => Advice::FencesOfHandOver { fences: terms.fences, advice: unordered.to_string() },
+        false => unordered,
     }
 }
 
@@ -101,21 +108,21 @@ fn hand_over(why: Why, between: bool, terms: &Terms) -> Advice {
     use Scope::{Block, Cluster};
     match (why, between) {
         (Why::Plain, _) => Advice::MakeBothStrong,
-        (Why::NarrowOperation(Block), _) => Advice::WidenAccessOfBlock,
+        (Why::NarrowOperation(Block), _) => Advice::WidenAccessOfBlock { narrow: terms.narrow },
         (Why::NarrowOperation(_), _) => Advice::WidenAccessOfCluster,
         (Why::MixedSizes, _) => Advice::AccessEqualBytes,
-        (Why::NarrowFence(Block), _) => Advice::WidenFenceOfBlock,
-        (Why::NarrowFence(_), _) => Advice::WidenFenceOfCluster,
-        (Why::NoFence, true) => Advice::FenceBeforeFlag { fence: terms.fence },
-        (Why::NoFence, false) => Advice::FenceOrBarrierBeforeFlag,
+        (Why::NarrowFence(Block), _) => Advice::WidenFenceOfBlock { narrow: terms.narrow, fence: terms.fence },
+        (Why::NarrowFence(_), _) => Advice::WidenFenceOfCluster { fence: terms.fence },
+        (Why::NoFence, true) => Advice::FenceBeforeFlag { release: terms.release },
+        (Why::NoFence, false) => Advice::FenceOrBarrierBeforeFlag { fence: terms.block_fence, barrier: terms.barrier },
         (Why::BehindFlag, _) => Advice::AccessBeforeFlag { barrier: terms.barrier },
-        (Why::NoAcquire(Block), _) => Advice::AcquireInBlock,
+        (Why::NoAcquire(Block), _) => Advice::AcquireInBlock { fence: terms.block_fence },
         (Why::NoAcquire(Cluster), _) => Advice::AcquireInCluster,
-        (Why::NoAcquire(_), _) => Advice::AcquireOnDevice,
+        (Why::NoAcquire(_), _) => Advice::AcquireOnDevice { acquire: terms.acquire },
         (Why::NoProxyFence, _) => Advice::ProxyFence,
         (Why::ReadOnlyPath, _) => Advice::LoadPlainly,
-        (Why::BarrierObject, _) => Advice::BarrierAroundObject,
-        (Why::OldValue, _) => Advice::FenceBehindData,
+        (Why::BarrierObject, _) => Advice::BarrierAroundObject { barrier: terms.barrier },
+        (Why::OldValue, _) => Advice::FenceBehindData { fences: terms.fences },
         (Why::Texture, _) => Advice::LoadWithoutTexture,
         (Why::RestrictedFence, _) => Advice::UnrestrictedFence,
         (Why::PlainFlag, _) => Advice::WriteFlagStrongly,
@@ -124,10 +131,10 @@ fn hand_over(why: Why, between: bool, terms: &Terms) -> Advice {
 
 /// The wait that a race with an asynchronous copy lacks. `target` tells its target from its source, and `alone` one
 /// thread from two.
-fn copy_wait(wait: Wait, target: bool, alone: bool) -> Advice {
+fn copy_wait(wait: Wait, target: bool, alone: bool, terms: &Terms) -> Advice {
     match (wait, target, alone) {
         (Wait::Group, true, true) => Advice::AwaitGroup,
-        (Wait::Group, true, false) => Advice::AwaitGroupAndBarrier,
+        (Wait::Group, true, false) => Advice::AwaitGroupAndBarrier { barrier: terms.barrier },
         (Wait::Group, false, _) => Advice::AwaitGroupRead,
         (Wait::BulkGroup, true, _) => Advice::AwaitBulkGroup,
         (Wait::BulkGroup, false, _) => Advice::AwaitBulkGroupRead,
@@ -164,7 +171,7 @@ fn kernel_misuse(state: &State, launch: &Launch, regions: &[Region], misuse: &Mi
     let Misuse { kind, pc, block, thread, address, size, other, write, undefined } = *misuse;
     let of = |(pc, thread): (u32, u32)| {
         let (block, thread) = (index_in(launch.grid, block), index_in(launch.threads, thread.into()));
-        place(&launch.program, Some(pc), block, thread, false)
+        place(launch, Some(pc), block, thread, false)
     };
     let (place, other) = (of((pc, thread)), other.map(of));
     let access = if write { AccessKind::Write } else { AccessKind::Read };
@@ -211,7 +218,8 @@ fn kernel_misuse(state: &State, launch: &Launch, regions: &[Region], misuse: &Mi
             KernelMisuse { bytes: None, ..misuse(Kind::UninitializedRead, 0, None, missing) }
         }
         _ => {
-            let missing = missing_for_synchronization(kind, address as u32, (address >> 32) as u32);
+            let barrier = Terms::of(terms::language(launch, Some(pc))).barrier;
+            let missing = missing_for_synchronization(kind, address as u32, (address >> 32) as u32, barrier);
             let access = AccessKind::Synchronize;
             KernelMisuse { bytes: None, access, ..misuse(Kind::SynchronizationError, 0, None, missing) }
         }
@@ -219,13 +227,13 @@ fn kernel_misuse(state: &State, launch: &Launch, regions: &[Region], misuse: &Mi
 }
 
 /// The advice for a wrong mask or count, with the lanes or the count that it is compared with.
-fn missing_for_synchronization(kind: MisuseKind, low: u32, high: u32) -> Advice {
+fn missing_for_synchronization(kind: MisuseKind, low: u32, high: u32, barrier: &'static str) -> Advice {
     let (mask, lanes) = (format!("{low:#010x}"), lanes_of(high));
     match kind {
         MisuseKind::OutsideMask => Advice::StayInMask { mask, lanes },
         MisuseKind::DifferentMasks => Advice::AgreeOnMask { mask, lanes },
         MisuseKind::AbsentMember => Advice::BringMembers { mask, lanes },
-        MisuseKind::DivergentBarrier => Advice::AlignBarrier { lanes: lanes_of(low), others: lanes },
+        MisuseKind::DivergentBarrier => Advice::AlignBarrier { lanes: lanes_of(low), others: lanes, barrier },
         MisuseKind::PartialCount => Advice::CountWholeWarps { count: low },
         MisuseKind::ExcessiveCount => Advice::CountWithinBlock { count: low, threads: high },
         MisuseKind::DifferentCounts => Advice::AgreeOnCount { count: low, other: high },
@@ -292,8 +300,8 @@ fn aimed_at(state: &State, launch: &Launch, regions: &[Region], pc: u32) -> Advi
         let Region { start, end, .. } = *holding(*address)?;
         let parameter = parameters.iter().rposition(|parameter| parameter.offset <= *offset)?;
         let argument = argument(&launch.program, launch.kernel, parameter);
-        let made = state.detector.block_at(start).and_then(|block| block.made()).map(|made| made.ordinal);
-        let made = made.map(|ordinal| format!(", made by operation {ordinal}")).unwrap_or_default();
+        let made = state.detector.block_at(start).and_then(|block| block.made());
+        let made = made.map(|made| format!(", made at {}", with_line(&made.caller().site))).unwrap_or_default();
         Some(format!("the {} bytes at {start:#x}{made}, to which {argument} points", end - start))
     });
     let mut described: Vec<String> = described.collect();
@@ -311,13 +319,8 @@ fn index_in([x, y, _]: [u32; 3], number: u64) -> [u32; 3] {
 }
 
 /// The location of an instruction in a kernel, with its block and thread.
-pub(super) fn place(
-    program: &Program,
-    pc: Option<u32>,
-    block: [u32; 3],
-    thread: [u32; 3],
-    atomic: bool,
-) -> KernelPlace {
+pub(super) fn place(launch: &Launch, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], atomic: bool) -> KernelPlace {
+    let program = &launch.program;
     let location = pc.and_then(|pc| program.location(pc));
     let line = |(file, line): (u32, u32)| {
         let file = program.file(file).filter(|_| line > 0)?.to_owned();
@@ -326,7 +329,8 @@ pub(super) fn place(
     let source = location.and_then(|location| line((location.file, location.source_line)));
     let inlined_at = location.and_then(|location| line(location.inlined_at));
     let ptx_line = location.map(|location| location.line);
-    KernelPlace { block, thread, atomic, source, inlined_at, ptx_line, has_lines: program.has_lines() }
+    let (has_lines, language) = (program.has_lines(), terms::language(launch, pc));
+    KernelPlace { block, thread, atomic, source, inlined_at, ptx_line, has_lines, language }
 }
 
 #[cfg(test)]

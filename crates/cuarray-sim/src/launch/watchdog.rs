@@ -65,8 +65,8 @@ impl Watchdog<'_> {
             return;
         }
         seen.told = Some(Instant::now());
-        let Launch { program, grid, settings, .. } = self.launch;
-        let place = super::findings::place(program, Some(pc), [0; 3], [0; 3], false);
+        let Launch { grid, settings, .. } = self.launch;
+        let place = super::findings::place(self.launch, Some(pc), [0; 3], [0; 3], false);
         let line = match (place.source, place.ptx_line) {
             (Some(source), _) => format!(", now at {}:{}", source.file, source.line),
             (None, Some(line)) => format!(", now at line {line} of the PTX"),

@@ -22,11 +22,12 @@ pub(crate) fn add_lines(report: &mut Report) {
         return;
     }
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut lines = Lines { known: known.get_or_insert_default(), objects: HashMap::new(), sites: HashMap::new() };
+    let mut lines = Lines::new(&mut known);
     for finding in &mut report.findings {
         let sides = finding.sides.iter_mut();
         sides.flat_map(|side| std::iter::once(&mut side.site).chain(&mut side.graph)).for_each(|site| lines.add(site));
-        finding.allocation.iter_mut().for_each(|allocation| lines.add(&mut allocation.site));
+        let allocations = finding.allocation.iter_mut().chain(&mut finding.more_allocations);
+        allocations.for_each(|allocation| lines.add(&mut allocation.site));
     }
     let operations = report.operations.iter_mut().map(|operation| &mut operation.site);
     let streams = report.lanes.iter_mut().filter_map(|lane| lane.made.as_mut());
@@ -35,6 +36,14 @@ pub(crate) fn add_lines(report: &mut Report) {
             lines.add(site);
         }
     }
+}
+
+/// A site with its source line.
+pub(crate) fn with_line(site: &Arc<Site>) -> Arc<Site> {
+    let mut site = site.clone();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    Lines::new(&mut known).add(&mut site);
+    site
 }
 
 /// The lookups of one report.
@@ -47,6 +56,10 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
+    fn new(known: &mut Option<HashMap<(String, u64), Location>>) -> Lines<'_> {
+        Lines { known: known.get_or_insert_default(), objects: HashMap::new(), sites: HashMap::new() }
+    }
+
     fn add(&mut self, site: &mut Arc<Site>) {
         let Some(native) = &site.native else { return };
         if let Some((_, completed)) = self.sites.get(&Arc::as_ptr(site)) {

@@ -24,7 +24,7 @@ mod skip;
 pub(crate) use capture::capture;
 pub(crate) use cuda_runtime::seen as runtimes_seen;
 pub(crate) use library::of as library_of;
-pub(crate) use lines::add_lines;
+pub(crate) use lines::{add_lines, with_line};
 pub(crate) use native::{Entry, ReturnPlace, calling_object, stack_pointer};
 pub(crate) use python::unreadable as unreadable_python;
 pub(crate) use raw_site::RawSite;

@@ -375,12 +375,13 @@ fn invalid_access_fails_the_launch_and_is_a_finding_with_its_location() {
             ),
             "before" => assert!(missing.contains("1048576 bytes before it; the launch ended there"), "{missing}"),
             "null" => {
-                assert!(missing.contains("; the address is a null pointer plus 16 bytes; the launch"), "{missing}")
+                assert!(missing.contains("; the pointer is null; the launch"), "{missing}")
             }
             "constant" => assert!(missing.contains("constant memory"), "{missing}"),
             _ => assert_eq!(finding.allocation.as_ref().unwrap().size, 1000, "{what}"),
         }
         let text = report.text(false);
+        assert_eq!(text.contains(" writes 16 bytes behind a null pointer\n"), what == "null", "{text}");
         assert!(text.contains("in thread (5, 0, 0) of block (2, 0, 0), at bad.cu:77, line 20 of the PTX"), "{text}");
     }
 }

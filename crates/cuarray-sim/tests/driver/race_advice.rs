@@ -146,9 +146,9 @@ fn allocations_of_a_merged_finding_are_counted() {
 
 #[test]
 fn instruction_without_a_line_in_code_with_lines_has_a_hint() {
-    let hint = "compile without optimization (-G, or debug=True and opt=False)";
+    let hint = "compile without optimization (-G)";
     let (_, without) = found(NEXT, 1, 64, Kind::KernelRace);
-    assert!(!without.contains(hint) && without.contains("compile with line information"), "{without}");
+    assert!(!without.contains("compile"), "{without}");
     let program = Program::new();
     let text = CString::new(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.reg .b32 %t; .reg .b64 %out;\n\

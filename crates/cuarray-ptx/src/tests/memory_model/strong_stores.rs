@@ -63,3 +63,17 @@ fn strong_stores_alone_need_no_order_of_blocks() {
         assert!(kernel(body), "{body}");
     }
 }
+
+#[test]
+fn results_of_atomic_operations_may_lack_fences() {
+    for (body, lacks) in [
+        ("atom.global.exch.b32 %v, [%f], 1;", true),
+        ("membar.gl; atom.global.exch.b32 %v, [%f], 1;", false),
+        ("red.global.add.u32 [%f], 1;", false),
+        ("atom.release.gpu.global.exch.b32 %v, [%f], 1;", false),
+    ] {
+        let source = format!(".visible .entry k(.param .u64 out) {{ {BEGIN} {body} DONE: ret; }}");
+        let program = load(&source).unwrap();
+        assert_eq!(program.may_lack_fences(program.kernels["k"]), lacks, "{body}");
+    }
+}

@@ -17,16 +17,29 @@ fn place(finding: &Finding) -> Option<Place<'_>> {
     })
 }
 
-/// The memory or object that a finding is about.
-fn subject(finding: &Finding) -> String {
+/// The memory or object that a finding is about, as markup. The line that made memory tells it from other memory of that size.
+fn subject(finding: &Finding, sources: &mut Sources) -> String {
     if let Some(variable) = &finding.variable {
-        return words::variable(variable);
+        return escape(&words::variable(variable));
     }
     match (&finding.allocation, &finding.object) {
-        (Some(allocation), _) => format!("{} of {} memory", words::bytes(allocation.size), allocation.kind),
-        (None, Some(object)) => format!("{} {:#x}", object.kind, object.handle),
+        (Some(allocation), _) => {
+            let memory = format!("{} of {} memory", words::bytes(allocation.size), allocation.kind);
+            match words::line(&allocation.site) {
+                Some((file, line)) => format!("{memory}, made at {}", heading((file, line), sources)),
+                None => memory,
+            }
+        }
+        (None, Some(object)) => format!("{} {:#x}", escape(object.kind), object.handle),
         (None, None) => String::new(),
     }
+}
+
+/// A line with its text, as markup.
+fn heading((file, line): Place<'_>, sources: &mut Sources) -> String {
+    let text = sources.excerpt(file, line, 0).and_then(|excerpt| excerpt.lines.first().cloned());
+    let text = text.map(|text| format!(" <code>{}</code>", escape(text.trim()))).unwrap_or_default();
+    format!("<code title=\"{}\">{}:{line}</code>{text}", escape(file), escape(words::base(file)))
 }
 
 /// The index as markup; nothing for a single finding.
@@ -46,18 +59,14 @@ pub(super) fn draw(report: &Report, sources: &mut Sources) -> String {
     index.push_str("<nav id=\"index\">\n");
     for (line, findings) in groups {
         let heading = match line {
-            Some((file, line)) => {
-                let text = sources.excerpt(file, line, 0).and_then(|excerpt| excerpt.lines.first().cloned());
-                let text = text.map(|text| format!(" <code>{}</code>", escape(text.trim()))).unwrap_or_default();
-                format!("<code title=\"{}\">{}:{line}</code>{text}", escape(file), escape(words::base(file)))
-            }
+            Some(line) => heading(line, sources),
             None => "no line is known".to_owned(),
         };
         let _ = writeln!(index, "<h2>{heading}</h2>\n<ul>");
         for finding in findings {
-            let subject = match subject(finding) {
+            let subject = match subject(finding, sources) {
                 text if text.is_empty() => text,
-                text => format!(" <span class=\"muted\">{}</span>", escape(&text)),
+                text => format!(" <span class=\"muted\">{text}</span>"),
             };
             let _ = writeln!(
                 index,
@@ -97,7 +106,7 @@ mod tests {
         assert_eq!(index.matches("<h2>").count(), 2);
         for expected in [
             "<span class=\"tag\">use-after-free</span>",
-            "</a> (5 times) <span class=\"muted\">4,096 bytes of device memory</span>",
+            "</a> (5 times) <span class=\"muted\">4,096 bytes of device memory, made at <code title=\"a.py\">a.py:1</code></span>",
             "<span class=\"muted\">the shared variable box</span>",
         ] {
             assert!(index.contains(expected), "{expected} in {index}");

@@ -156,7 +156,7 @@ impl Report {
     fn made(&self, number: u32) -> String {
         let lane = self.lanes.iter().find(|lane| lane.number == number);
         let place = lane.and_then(words::made);
-        place.map(|place| format!("; stream made at <code>{}</code>", escape(&place))).unwrap_or_default()
+        place.map(|place| format!(", made at <code>{}</code>", escape(&place))).unwrap_or_default()
     }
 
     fn side(&self, page: &mut String, finding: &Finding, side: &Side, letter: char, sources: &mut Sources) {
@@ -170,16 +170,20 @@ impl Report {
         let _ = write!(
             page,
             "<div class=\"side\"><div>\n<h3><span class=\"letter\">{letter}</span><code>{}</code>{name} {}</h3>\n\
-             <p>on {}, operation #{}{}</p>\n{remark}",
+             <p>on {}{}</p>\n{remark}",
             escape(call_name(side.call)),
             words::action(side, finding),
             escape(&lane),
-            side.ordinal,
             self.made(side.lane)
         );
         if let Some(place) = &side.place {
             let atomic = if place.atomic { ", atomically" } else { "" };
-            let _ = writeln!(page, "<p>in {}{atomic}{}</p>", escape(&place.to_string()), words::hint(place));
+            let _ = writeln!(
+                page,
+                "<p>in {}{atomic}{}</p>",
+                escape(&place.to_string()),
+                escape(&words::hint(place, &side.site))
+            );
         }
         origin(page, &side.site);
         if let Some(graph) = &side.graph {
@@ -252,19 +256,26 @@ fn memory_of(page: &mut String, finding: &Finding, allocation: &Allocation, sour
     let _ = write!(
         page,
         "<div class=\"memory\">\n<p><b>Memory:</b> {place}{} of {} memory at <code>{:#x}</code> on device {}, \
-         made by <code>{}</code>, operation #{}</p>\n<p class=\"place\">{}</p>\n",
+         made by <code>{}</code></p>\n<p class=\"place\">{}</p>\n",
         words::bytes(allocation.size),
         allocation.kind,
         allocation.address,
         allocation.device,
         escape(call_name(allocation.call)),
-        allocation.ordinal,
         escape(&allocation.site.to_string())
     );
     if let Some(line) = words::line(&allocation.site) {
         quote(page, line, sources, 0);
     }
     page.push_str(&memory::draw(finding, allocation));
+    for more in &finding.more_allocations {
+        let (size, kind, site) = (words::bytes(more.size), more.kind, escape(&more.site.to_string()));
+        let _ = writeln!(page, "<p><b>Also:</b> {size} of {kind} memory at <code>{:#x}</code></p>", more.address);
+        let _ = writeln!(page, "<p class=\"place\">{site}</p>");
+        if let Some(line) = words::line(&more.site) {
+            quote(page, line, sources, 0);
+        }
+    }
     page.push_str("</div>\n");
 }
 
@@ -338,11 +349,11 @@ mod tests {
     #[test]
     fn page_shows_the_line_that_made_a_stream() {
         let mut report = sample::report("a.py");
-        assert!(!report.html().contains("stream made at"));
+        assert!(!report.html().contains(", made at"));
         let user = Some(Frame { file: "<train>.py".into(), line: 3, function: "f".into() });
         report.lanes[1].made = Some(std::sync::Arc::new(Site { user, ..Site::default() }));
         let page = report.html();
-        assert_eq!(page.matches("; stream made at <code>&lt;train&gt;.py:3 in f</code>").count(), 1);
+        assert_eq!(page.matches(", made at <code>&lt;train&gt;.py:3 in f</code>").count(), 1);
     }
 
     #[test]

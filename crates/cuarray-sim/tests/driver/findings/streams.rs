@@ -46,7 +46,7 @@ fn race_names_both_sides_the_bytes_and_the_missing_edge() {
     assert_eq!(lanes.map(|lane| lane.handle), [one.0 as u64, other.0 as u64]);
     let missing = finding.missing.unwrap();
     assert!(missing.starts_with("record an event on stream 1 after cuMemsetD8Async"), "{missing}");
-    assert!(missing.contains("make stream 2 (non-blocking) wait for it before cuMemcpyDtoDAsync ("), "{missing}");
+    assert!(missing.contains("make stream 2 (non-blocking) wait for it before cuMemcpyDtoDAsync"), "{missing}");
     let text = report.text(false);
     assert!(
         text.contains("[1] data-race: stream 2 writes 8 bytes that stream 1 writes")
