@@ -204,7 +204,7 @@ pub fn glob(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::KernelPlace;
+    use crate::finding::{KernelPlace, Language};
     use crate::report::sample;
     use crate::site::SourceLine;
 
@@ -243,6 +243,7 @@ mod tests {
             inlined_at: None,
             ptx_line: None,
             has_lines: true,
+            language: Language::Cuda,
         };
         for (kind, file, expected) in [
             (Kind::UninitializedRead, "/opt/include/thrust/system/cuda/detail/set_operations.h", true),

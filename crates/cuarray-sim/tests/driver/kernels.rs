@@ -370,10 +370,13 @@ fn invalid_access_fails_the_launch_and_is_a_finding_with_its_location() {
         match what {
             "behind" => assert!(
                 missing.contains("allocation is 1000 bytes at")
-                    && missing.contains("24 bytes behind it; the launch ended there"),
+                    && missing.contains("24 bytes behind it, to which argument 1 points; the launch ended there"),
                 "{missing}"
             ),
-            "before" => assert!(missing.contains("1048576 bytes before it; the launch ended there"), "{missing}"),
+            "before" => assert!(
+                missing.contains("1048576 bytes before it, to which argument 1 points; the launch ended there"),
+                "{missing}"
+            ),
             "null" => {
                 assert!(missing.contains("; the pointer is null; the launch"), "{missing}")
             }
