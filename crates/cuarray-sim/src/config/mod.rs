@@ -201,10 +201,11 @@ impl Config {
         }
     }
 
-    /// A sentence that says so if a device has more memory than the machine.
+    /// A sentence that says so if a device was given more memory than the machine has. Few programs fill a device of the default size, so
+    /// a small machine is no reason for a line in each process.
     pub(crate) fn beyond_machine(&self) -> Option<String> {
         let (memory, machine) = (self.memory, machine_memory());
-        (memory > machine).then(|| {
+        (memory > machine && memory != Config::default().memory).then(|| {
             format!(
                 "a device has {memory} bytes, and this machine or its control group only {machine}: a program that fills the device \
                  may be killed; set CUARRAY_SIM_MEMORY to fewer bytes"
