@@ -59,7 +59,7 @@ fn types_of(symbol: &str) -> Vec<String> {
     inside.map(parts).unwrap_or_default()
 }
 
-/// What follows the parenthesis that is still open at the end.
+/// The text behind the parenthesis that is still open at the end.
 fn last_parentheses(text: &str) -> Option<&str> {
     let mut closed = 0;
     let open = text.char_indices().rev().find(|(_, character)| {
