@@ -258,8 +258,8 @@ impl Threads {
         }
     }
 
-    /// The views that the fences of lanes have released, with their scopes. A restricted fence counts where `shared` is set. Those that
-    /// the threads in question know already, are left out.
+    /// The views that the fences of lanes have released, with their scopes. A restricted fence counts where `shared` is set. Fences
+    /// whose views all readers know already are left out (`is_known`).
     pub(crate) fn released(
         &self,
         own: &Own,
