@@ -5,6 +5,7 @@ Each file of ``kernels/`` is one class of errors. A case is a kernel with two bu
 
 - ``// error: WORDS``: the wrong build has a finding whose advice has these words. ``// clean: REASON``: there is no wrong build.
 - ``// kind: KIND``: the kind of the finding, if it is no ``synchronization-error``.
+- ``// fix: CLASS``: the class of the fix (:mod:`advice.fixes`), if the difference between the builds does not tell.
 - ``// grid: BLOCKS x THREADS``, then ``cooperative`` if the launch is.
 - ``// out: EXPRESSION``: the first elements of ``out`` after the right build has run, in Python.
 
@@ -21,7 +22,7 @@ from racy_kernels.kernels import Source
 
 FOLDER = Path(__file__).parent / "kernels"
 MACROS = "#define RIGHT CLEAN\n#define WRONG RACY\n#define FULL 0xffffffffu\n"
-TAG = re.compile(r"// (error|clean|kind|grid|out): (.*)")
+TAG = re.compile(r"// (error|clean|kind|grid|fix|out): (.*)")
 START = re.compile(r"KERNEL\((\w+)\)")
 
 

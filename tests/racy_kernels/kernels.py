@@ -5,6 +5,7 @@ Each file of ``kernels/`` is one class of patterns. A kernel has tags in the com
 - ``// racy: NAMES``: the racy build has a race on one of these variables, which are shared variables or the kernel's
   parameters. ``// strict: NAMES; REASON``: the race is only one in the strict mode. ``// clean: REASON``: there is no racy build.
 - ``// grid: BLOCKS x THREADS``, then ``cooperative`` or ``cluster N`` if the launch has these attributes.
+- ``// fix: CLASS``: the class of the fix (:mod:`advice.fixes`), if the difference between the builds does not tell.
 - ``// orders: ORDERS``: values of ``CUARRAY_SIM_KERNEL_ORDER``, with spaces between. The kernel runs in each of these orders.
 - ``// out: EXPRESSION``, ``// data: EXPRESSION``: the first elements of a buffer after the clean build has run, in Python.
 
@@ -19,7 +20,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "kernels"
 PRELUDE = (FOLDER / "prelude.cuh").read_text()
-TAG = re.compile(r"// (racy|strict|clean|grid|orders|out|data|work): (.*)")
+TAG = re.compile(r"// (racy|strict|clean|grid|orders|fix|out|data|work): (.*)")
 START = re.compile(r"KERNEL\((\w+)\)")
 
 

@@ -181,6 +181,7 @@ KERNEL(named_barrier_that_counts_the_block) {
 // Threads without an element leave, and do not arrive at the barrier object.
 // error: A: 48 threads of 1 block wait for a phase of the mbarrier
 // kind: deadlock
+// fix: count of a barrier
 // grid: 1 x 64
 // out: x[:48][::-1]
 KERNEL(phase_without_the_threads_that_leave) {

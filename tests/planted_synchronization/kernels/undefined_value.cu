@@ -164,6 +164,7 @@ KERNEL(field_that_is_not_set) {
 // A flag of the block is tested by a barrier, and one warp has not set it.
 // error: The value is an operand
 // kind: uninitialized-read
+// fix: first write
 // grid: 1 x 64
 // out: np.full(64, 64)
 KERNEL(flag_of_a_barrier) {

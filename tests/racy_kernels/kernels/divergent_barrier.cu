@@ -119,6 +119,7 @@ KERNEL(loop_until_vote) {
 
 // The condition of the barrier is a value of the thread, which differs between the warps.
 // racy: total
+// fix: barrier of the block
 // grid: 1 x 64
 // out: np.full(64, x[:64].sum())
 KERNEL(barrier_under_data_dependent_condition) {

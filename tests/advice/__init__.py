@@ -1,0 +1,1 @@
+"""The advice of findings, compared with the fixes of the planted errors."""
