@@ -302,6 +302,11 @@ planted-synchronization: peers ## run kernels with planted errors of synchroniza
 	$(call say,Kernels with planted errors of synchronization)
 	PYTHONPATH=tests $(BIN)/python -m planted_synchronization
 
+.PHONY: advice
+advice: peers ## run both suites of planted errors, and compare their advice with docs/results/advice.md; UPDATE=1 writes it
+	$(call say,Advice for planted errors)
+	PYTHONPATH=tests $(BIN)/python -m advice
+
 .PHONY: kit-mutants
 kit-mutants: install ## change each fact of a right library; a check of the kit must find it; compares with docs/results/kit-mutants.md, UPDATE=1 writes it
 	$(call say,Mutants of the conformance kit)

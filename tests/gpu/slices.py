@@ -45,6 +45,7 @@ PLANTED = Slice("planted", ("tests/gpu/planted.py",))
 
 LEFT_OUT = {
     "tests/address_sanitizer": "settings of a sanitizer",
+    "tests/advice": "findings of the simulated driver",
     "tests/check": "the kit's own tests; the kit itself runs on the driver",
     "tests/cupy_modules": "modules of CuPy that are built for the simulated driver",
     "tests/cupy_suite": "CuPy's own tests, whose outcomes on a GPU are known to CuPy",

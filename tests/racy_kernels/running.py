@@ -174,7 +174,8 @@ def races(launcher: Launcher, source: str) -> dict[str, list[dict[str, Any]]]:
         else:
             name = buffers.get(allocation["address"]) if allocation else None
         kernel = finding["sides"][-1]["detail"]
-        found.setdefault(kernel, []).append({"kind": finding["kind"], "variable": name, "lines": lines})
+        seen = {"kind": finding["kind"], "variable": name, "lines": lines, "missing": finding["missing"] or ""}
+        found.setdefault(kernel, []).append(seen)
     cuarray_sim.clear_findings()
     return found
 
