@@ -23,6 +23,7 @@ CLASSES = {
     "moved statement": ("move",),
     "statement too many": ("move the access", "remove", "counted once"),
     "condition": (
+        "the condition",
         "let one",
         "let only",
         "let all",

@@ -126,18 +126,20 @@ advice! {
     ClusterBarrier => "put a barrier of the cluster (cluster.sync(), barrier.cluster.arrive and wait) between the two",
     OrderBlocks =>
         "give each block its own memory, use atomic operations, or order the blocks: two kernels in place of one, or a barrier of \
-         the grid in a cooperative launch",
+         the grid in a cooperative launch; if the two should not meet, correct the index or the condition of one",
     UpdateAtomically { atomic: &'static str } =>
         "both threads load these bytes, compute, and store the result there: update them by an atomic operation ({atomic}), or let one \
-         thread do it",
+         thread do it; a lock orders them only if both hold the same lock from the load to the store",
     SeparateArrays { one: u32, other: u32, barrier: &'static str } =>
         "the two access elements of {one} and {other} bytes in dynamic shared memory: if they belong to two arrays, these overlap, so begin \
          each array behind the last element of the one before; if they belong to one, put a barrier ({barrier}) between the two",
     MakeBothAtomic { barrier: &'static str } => "make both atomic, or put a barrier ({barrier}) between the two",
     WarpBarrier { barrier: &'static str } =>
-        "put {barrier} between the two: without it the threads of a warp are unordered",
+        "put {barrier} between the two: without it the threads of a warp are unordered; if the two should not meet, correct the index or the \
+         condition of one",
     BlockBarrier { barrier: &'static str } =>
-        "put a barrier ({barrier}) between the two, which all threads of the block reach",
+        "put a barrier ({barrier}) between the two, which all threads of the block reach; if one is there, move the access to its other \
+         side; if the two should not meet, correct the index or the condition of one",
     MakeBothStrong =>
         "one access is plain and the other one is strong (atomic, volatile or with an order): make both strong, or order them by a \
          barrier, or by a fence and a flag",
@@ -188,7 +190,7 @@ advice! {
 
     // Waits for asynchronous copies.
     AwaitGroup =>
-        "wait for the copy (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline) before its target is \
+        "commit the copy and wait for it (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline) before its target is \
          accessed",
     AwaitGroupAndBarrier { barrier: &'static str } =>
         "let the copying thread wait (cp.async.wait_group, __pipeline_wait_prior, the consumer_wait of a cuda::pipeline), and then \

@@ -324,6 +324,8 @@ impl Program {
             }
             if read.iter().any(|register| computed.contains(register)) {
                 computed.extend(written);
+            } else if self.code[pc].guard & UNGUARDED != 0 {
+                computed.retain(|register| !written.contains(register));
             }
         }
         registers(store as usize).0.iter().any(|register| computed.contains(register))
