@@ -17,6 +17,8 @@ import cuarray
 # `make check` runs few examples of each property; `make test` runs the default number.
 hypothesis.settings.register_profile("quick", max_examples=10, deadline=None)
 
+pytest_plugins = ["spec_coverage", "expected_skips"]
+
 TESTS_SEEN = pytest.StashKey[int]()
 
 

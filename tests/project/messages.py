@@ -49,7 +49,7 @@ OTHERS = {
     '" style="width: 100%; height: 30em; border: 1px solid gray"></iframe>',
     "<details><summary>picture</summary>",
     '<iframe srcdoc="',
-    r"^( *)(?:in thread .*?, )?at (.+?):(\d+)(?: in |,|$).*$",
+    r"^( *)(?:in thread .*?, |launched )?at (.+?):(\d+)(?: in |,|$).*$",
 }
 
 PREFIX = re.compile(r"\Acuarray[-a-z]*: ")

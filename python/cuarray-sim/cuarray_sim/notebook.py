@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["watch_cells"]
 
 # The line of a report with the place of a call, or of a thread of a kernel.
-_PLACE = re.compile(r"^( *)(?:in thread .*?, )?at (.+?):(\d+)(?: in |,|$).*$", re.MULTILINE)
+_PLACE = re.compile(r"^( *)(?:in thread .*?, |launched )?at (.+?):(\d+)(?: in |,|$).*$", re.MULTILINE)
 
 _PICTURE = """\
 <details><summary>picture</summary>
@@ -59,7 +59,9 @@ def _named(shell: InteractiveShell, text: str) -> str:
     def place(found: re.Match[str]) -> str:
         indent, file, line = found.groups()
         source = linecache.getline(file, int(line)).strip() if _cell(shell, file) else ""
-        return found[0] + (f"\n{indent}    {source}" if source else "")
+        # The text stands below the place, as in the driver's own lines.
+        column = len(indent) + (8 if found[0].lstrip().startswith("launched") else 4)
+        return found[0] + (f"\n{' ' * column}{source}" if source else "")
 
     return _with_cells(shell, _PLACE.sub(place, text))
 

@@ -1,0 +1,3 @@
+"""The options of all Python tests, as in `tests`."""
+
+pytest_plugins = ["spec_coverage", "expected_skips"]
