@@ -105,9 +105,9 @@ fn give_up(state: &mut State, stream: CUstream, limit: Option<Duration>) {
         if !state.quiet {
             eprintln!(
                 "cuarray-sim: a stream waits for the {size} bytes at {address:#x} (cuStreamWaitValue, cuStreamBatchMemOp), and no \
-             pending work and no host thread wrote the value within {} seconds; the context has failed with \
-             CUDA_ERROR_LAUNCH_TIMEOUT. Enqueue the write before the call that waits, or set CUARRAY_SIM_MEMORY_WAIT to a \
-             longer time",
+                 pending work and no host thread wrote the value within {} seconds; the context has failed with \
+                 CUDA_ERROR_LAUNCH_TIMEOUT. Enqueue the write before the call that waits, or set CUARRAY_SIM_MEMORY_WAIT to a \
+                 longer time",
                 limit.as_secs_f64()
             );
         }

@@ -154,6 +154,15 @@ mod tests {
         (lane, (mark.block, mark.warp, conflict.lane), (mark.pc, mark.kind as u32), conflict.why)
     }
 
+    /// Reproducible pseudo-random numbers, each below a limit.
+    fn random_numbers(seed: u64) -> impl FnMut(u32) -> u32 {
+        let mut state = seed;
+        move |below| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as u32 % below
+        }
+    }
+
     impl Grid {
         /// Lets lanes access offsets in shared memory, together or one by one.
         fn share(
@@ -191,11 +200,7 @@ mod tests {
 
     #[test]
     fn lanes_that_are_compared_together_have_the_races_of_each() {
-        let mut state = 5_u64;
-        let mut random = |below: u32| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as u32 % below
-        };
+        let mut random = random_numbers(5);
         let (mut races, mut together) = (0, 0);
         for round in 0..600 {
             let (mut fast, mut slow) = (Grid::new(round % 2 == 1), Grid::new(round % 2 == 1));
@@ -247,11 +252,7 @@ mod tests {
 
     #[test]
     fn rows_have_the_races_of_their_lanes() {
-        let mut state = 3_u64;
-        let mut random = |below: u32| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as u32 % below
-        };
+        let mut random = random_numbers(3);
         let (mut races, mut rows) = (0, 0);
         for round in 0..600 {
             let strict = round % 2 == 1;
