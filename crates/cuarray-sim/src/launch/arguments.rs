@@ -76,20 +76,16 @@ fn last_parentheses(text: &str) -> Option<&str> {
 
 /// The parts of a list, at the commas outside of all brackets.
 fn parts(list: &str) -> Vec<String> {
-    let (mut depth, mut parts) = (0, vec![String::new()]);
-    for character in list.chars() {
+    let mut depth = 0;
+    let parts = list.split(|character| {
         match character {
             '<' | '(' | '[' | '{' => depth += 1,
             '>' | ')' | ']' | '}' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(String::new());
-                continue;
-            }
             _ => {}
         }
-        parts.last_mut().unwrap_or(&mut String::new()).push(character);
-    }
-    parts.into_iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+        character == ',' && depth == 0
+    });
+    parts.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
 }
 
 /// The index of the argument that a parameter belongs to; `None` if the types do not explain the number of parameters.
