@@ -50,6 +50,13 @@ pub(super) struct Shape {
     pub(super) known: Known,
 }
 
+impl Shape {
+    /// The shape of elements at these pointers, in a region whose start has an address of the host.
+    pub(super) fn new(pointers: [u64; GROUPS], rows: u32, (region, host): (u32, u64)) -> Shape {
+        Shape { pointers, rows, region, host, writable: true, ..NO_SHAPE }
+    }
+}
+
 const NO_SHAPE: Shape = Shape {
     pointers: [0; GROUPS],
     rows: 0,

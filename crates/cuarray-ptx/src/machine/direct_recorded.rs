@@ -19,7 +19,7 @@ use crate::races::page::PAGE;
 use crate::races::span::Row;
 
 /// The bits of all groups.
-const ALL_ROWS: u32 = (1 << GROUPS) - 1;
+pub(super) const ALL_ROWS: u32 = (1 << GROUPS) - 1;
 
 impl Machine<'_> {
     /// Whether the launch needs the usual records only. Otherwise the addresses of each lane are compared.
@@ -47,22 +47,42 @@ impl Machine<'_> {
         let shape = self.shapes.slots[slot];
         let may_race = self.races.on && !self.is_only_read(shape.region as usize);
         let step = shape.step(size).filter(|_| self.launch.aliases.is_empty());
-        if may_race && step.is_none() {
+        if may_race && step.is_none() || self.note_shape(&shape, (offset, size), false) {
             return false;
-        }
-        if self.recorder.enabled {
-            self.recorder.strength = Strength::Weak;
-            let mut meets = false;
-            shape.ranges(size, |start, bytes| {
-                meets |= self.recorder.note(shape.region as usize, start.wrapping_add_signed(offset), bytes, false);
-            });
-            if meets {
-                return false;
-            }
         }
         if let Some(step) = step.filter(|_| may_race) {
             self.touch_row(&shape, (offset, size, step), Kind::Read, NOTHING, pc);
         }
+        true
+    }
+
+    /// Adds a weak access to the accessed ranges. Returns whether it may read bytes that nothing has written.
+    #[inline(always)]
+    fn note_shape(&mut self, shape: &Shape, (offset, size): (i64, u32), write: bool) -> bool {
+        let mut meets = false;
+        if self.recorder.enabled {
+            self.recorder.strength = Strength::Weak;
+            shape.ranges(size, |start, bytes| {
+                meets |= self.recorder.note(shape.region as usize, start.wrapping_add_signed(offset), bytes, write);
+            });
+        }
+        meets
+    }
+
+    /// Records an access to global memory, whose reads find written memory. Returns `false` if its addresses have to be compared one by one.
+    pub(super) fn record_shape(
+        &mut self,
+        shape: &Shape,
+        (pc, size): (u32, u32),
+        kind: Kind,
+        digests: Digests<'_>,
+    ) -> bool {
+        self.note_shape(shape, (0, size), kind == Kind::Write);
+        if !self.races.on || self.is_only_read(shape.region as usize) {
+            return true;
+        }
+        let Some(step) = shape.step(size) else { return false };
+        self.touch_row(shape, (0, size, step), kind, digests, pc);
         true
     }
 
@@ -84,12 +104,7 @@ impl Machine<'_> {
         if general {
             return false;
         }
-        if self.recorder.enabled {
-            self.recorder.strength = Strength::Weak;
-            shape.ranges(size, |start, bytes| {
-                self.recorder.note(shape.region as usize, start.wrapping_add_signed(instruction.imm), bytes, true);
-            });
-        }
+        self.note_shape(&shape, (instruction.imm, size), true);
         if self.races.on {
             self.touch_row(&shape, (instruction.imm, size, size), Kind::Write, &values(), self.pc - 1);
         }

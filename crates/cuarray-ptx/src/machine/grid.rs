@@ -15,7 +15,7 @@ use super::fault::{Fault, FaultKind};
 use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
 use super::misuse::Misuses;
-use super::native::Native;
+use super::native::{Journal, Native};
 use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
 use super::recorder::Recorder;
@@ -138,6 +138,7 @@ impl<'a> Machine<'a> {
             search: Search::default(),
             finished,
             native: Some(Box::new(Native::new(launch))),
+            journal: Journal::new(launch),
             panic: None,
             launch,
             program: launch.program,

@@ -12,7 +12,7 @@ use super::fault::{Fault, FaultKind};
 use super::grid_sync::GridWord;
 use super::launch::Launch;
 use super::misuse::Misuses;
-use super::native::Native;
+use super::native::{Journal, Native};
 use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
 #[cfg(target_arch = "x86_64")]
@@ -123,6 +123,8 @@ pub(crate) struct Machine<'p> {
     pub copying: Copying,
     /// The generated code; nothing while it runs.
     pub native: Option<Box<Native>>,
+    /// The accesses that generated code has made, and that are not recorded yet.
+    pub journal: Journal,
     /// The payload of a panic in a function that generated code has called.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub panic: Option<Box<dyn Any + Send>>,
@@ -218,7 +220,7 @@ impl Machine<'_> {
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn interpret_generated(&mut self) {
         let program = self.program;
-        let code = program.generated.plain(program, self.shapes.recorded);
+        let code = program.generated.plain(program, self.keeps_shapes());
         loop {
             if self.pc >= self.limit && !self.meet() {
                 return;

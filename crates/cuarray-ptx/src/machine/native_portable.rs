@@ -34,6 +34,19 @@ impl Native {
     }
 }
 
+/// The accesses that generated code has made: none.
+pub(crate) struct Journal;
+
+impl Journal {
+    pub(super) fn new(_: &Launch<'_>) -> Journal {
+        Journal
+    }
+}
+
 impl Machine<'_> {
+    pub(super) fn keeps_shapes(&self) -> bool {
+        true
+    }
+
     pub(super) fn begin_generated(&mut self) {}
 }

@@ -144,6 +144,25 @@ impl Deferred {
         listed
     }
 
+    /// Lists reads of a whole warp, each by an instruction at an offset from common addresses, as [`Deferred::list`] does for one.
+    #[inline]
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
+    pub(crate) fn list_all(&mut self, now: &Now, groups: Groups, reads: &[(u32, i32)]) -> bool {
+        self.settle(now);
+        let listed = self.takes(now);
+        if listed {
+            let base = self.bases.len() as u32;
+            self.bases.push(Base { groups, now: *now });
+            self.note(now);
+            self.listed.extend(reads.iter().map(|(pc, offset)| Listed::Groups {
+                pc: *pc,
+                base,
+                offset: *offset as u32,
+            }));
+        }
+        listed
+    }
+
     /// Lists the reads of steps, each pair at offsets from two addresses, as [`Deferred::list`] does for one.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]

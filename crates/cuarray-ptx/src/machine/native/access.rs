@@ -4,9 +4,10 @@
 //! the access last found, its *site*. Otherwise the function of the instruction executes the access, and the site is set for the next time.
 
 use super::cache::{Cache, Emitted, Held, REPEATED, X, Y};
-use super::context::{LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES, POINTER, SHARED as SHARED_BASE, SHARED_BYTES};
+use super::context::{LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES, POINTER, SHARED as SHARED_BASE, SHARED_BYTES, SITE, Site};
 use super::emitter::{Emitter, Stub};
 use super::flow::Set;
+use super::journal::{Entry, Journal, Journaled, settle};
 use super::value::{EQUAL, Kind, Steps};
 use crate::machine::Machine;
 use crate::machine::access_mode::{GENERIC, GLOBAL, SHARED, STRONG, is_wide, space};
@@ -16,6 +17,9 @@ use iced_x86::code_asm::*;
 use std::mem::offset_of;
 
 pub(super) const CHANGES: i32 = offset_of!(Machine<'static>, block.changes) as i32;
+const JOURNAL_NEXT: i32 = (offset_of!(Machine<'static>, journal) + offset_of!(Journal, next)) as i32;
+const JOURNAL_LAST: i32 = (offset_of!(Machine<'static>, journal) + offset_of!(Journal, last)) as i32;
+const SITE_REGION: i32 = offset_of!(Site, region) as i32;
 
 /// An access whose site has other memory.
 pub(super) struct Missed {
@@ -85,7 +89,7 @@ impl Groups {
 impl Emitter<'_> {
     /// Emits a load or store. Returns `false` if the function of the instruction has to execute it.
     pub(super) fn access(&mut self, pc: u32) -> Emitted<bool> {
-        if self.known.recorded {
+        if self.masked && self.known.recorded || !self.known.makes_access(pc) {
             return Ok(false);
         }
         let program = self.known.program;
@@ -141,26 +145,23 @@ impl Emitter<'_> {
             distance + if groups.rows { within } else { 0 }
         };
         if stores {
-            for part in 0..parts {
-                let value = Y[values[usize::from(part)]];
-                if self.masked {
-                    // In the lanes that are not left out.
-                    let lanes = if wide { LEFT_OUT_WIDE_LANES } else { LEFT_OUT_LANES } + 32 * i32::from(part);
-                    self.asm.vpcmpeqd(ymm15, ymm15, ymm15)?;
-                    self.asm.vpxor(ymm15, ymm15, ymmword_ptr(r12 + lanes))?;
-                    match wide {
-                        true => self.asm.vpmaskmovq(ymmword_ptr(rax + place(part)), ymm15, value)?,
-                        false => self.asm.vpmaskmovd(ymmword_ptr(rax + place(part)), ymm15, value)?,
-                    }
-                } else {
-                    self.asm.vmovdqu(ymmword_ptr(rax + place(part)), value)?;
-                }
-            }
-            self.asm.inc(qword_ptr(rbx + CHANGES))?;
+            self.store_parts(&values[..usize::from(parts)], wide, place)?;
         } else if steps == EQUAL && !self.masked {
             self.load_equal((d, wide), offset - low)?;
         } else {
             self.load_parts(d, (wide, groups.rows), place)?;
+        }
+        // The first load of those that are checked together stands for all.
+        if self.known.recorded && (stores || known.is_none()) {
+            let members = match hull.filter(|_| !stores) {
+                Some(_) => {
+                    let members = self.hulls.members(program, pc);
+                    members.filter(|(member, _)| self.known.makes_access(*member)).collect()
+                }
+                None => vec![(pc, offset - low)],
+            };
+            let access = Journaled::new(size as u32, stores, &groups, members);
+            self.add_to_journal(access, missed.site, &values[..usize::from(parts)])?;
         }
         self.found(missed)?;
         Ok(true)
@@ -183,7 +184,7 @@ impl Emitter<'_> {
         }
         self.asm.test(al, missed.size as i32 - 1)?;
         self.asm.jne(missed.at)?;
-        if shared {
+        if shared && !self.known.recorded {
             self.asm.cmp(rax, qword_ptr(r12 + SHARED_BYTES))?;
             self.asm.jae(missed.at)?;
             self.asm.lea(rcx, qword_ptr(rax + span))?;
@@ -191,13 +192,50 @@ impl Emitter<'_> {
             self.asm.ja(missed.at)?;
             self.asm.add(rax, qword_ptr(r12 + SHARED_BASE))
         } else {
-            let site = missed.site as i32 * 24;
+            let site = missed.site as i32 * SITE;
             self.asm.mov(rcx, rax)?;
             self.asm.sub(rcx, qword_ptr(r13 + site))?;
             self.asm.cmp(rcx, qword_ptr(r13 + (site + 8)))?;
             self.asm.ja(missed.at)?;
             self.asm.add(rax, qword_ptr(r13 + (site + 16)))
         }
+    }
+
+    /// Adds the access at `rax` to the journal. `values` are the vector registers with what it stores.
+    pub(super) fn add_to_journal(&mut self, access: Journaled, site: u32, values: &[usize]) -> Emitted {
+        let place = |field: usize| rcx + field as i32;
+        self.asm.mov(rcx, qword_ptr(rbx + JOURNAL_NEXT))?;
+        self.asm.mov(qword_ptr(place(offset_of!(Entry, host))), rax)?;
+        self.asm.mov(dword_ptr(place(offset_of!(Entry, access))), self.journaled.len() as i32)?;
+        self.asm.mov(edx, dword_ptr(r13 + (site as i32 * SITE + SITE_REGION)))?;
+        self.asm.mov(dword_ptr(place(offset_of!(Entry, region))), edx)?;
+        if access.stores {
+            for (part, value) in values.iter().enumerate() {
+                self.asm.vmovdqu(ymmword_ptr(place(size_of::<Entry>() + 32 * part)), Y[*value])?;
+            }
+        }
+        self.asm.add(rcx, (size_of::<Entry>() + access.values()) as i32)?;
+        self.asm.mov(qword_ptr(rbx + JOURNAL_NEXT), rcx)?;
+        self.journaled.push(access);
+        self.asm.cmp(rcx, qword_ptr(rbx + JOURNAL_LAST))?;
+        let [at, back] = [self.asm.create_label(), self.asm.create_label()];
+        self.asm.ja(at)?;
+        self.set(back)?;
+        self.stubs.push(Stub::Full { at, back });
+        Ok(())
+    }
+
+    /// Empties the journal, which is full.
+    pub(super) fn full(&mut self, at: CodeLabel, back: CodeLabel) -> Emitted {
+        let (save, restore) = (self.save, self.restore);
+        self.set(at)?;
+        self.asm.call(save)?;
+        self.asm.mov(rdi, rbx)?;
+        self.asm.mov(rax, settle as *const () as u64)?;
+        self.asm.vzeroupper()?;
+        self.asm.call(rax)?;
+        self.asm.call(restore)?;
+        self.asm.jmp(back)
     }
 
     pub(super) fn new_site(&mut self) -> u32 {
@@ -232,6 +270,22 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    fn store_parts(&mut self, values: &[usize], wide: bool, place: impl Fn(u8) -> i32) -> Emitted {
+        for (part, value) in (0..).zip(values) {
+            let (value, to) = (Y[*value], ymmword_ptr(rax + place(part)));
+            if self.masked {
+                // In the lanes that are not left out.
+                let lanes = if wide { LEFT_OUT_WIDE_LANES } else { LEFT_OUT_LANES } + 32 * i32::from(part);
+                self.asm.vpcmpeqd(ymm15, ymm15, ymm15)?;
+                self.asm.vpxor(ymm15, ymm15, ymmword_ptr(r12 + lanes))?;
+                if wide { self.asm.vpmaskmovq(to, ymm15, value)? } else { self.asm.vpmaskmovd(to, ymm15, value)? }
+            } else {
+                self.asm.vmovdqu(to, value)?;
+            }
+        }
+        self.asm.inc(qword_ptr(rbx + CHANGES))
+    }
+
     fn load_parts(&mut self, d: u32, (wide, rows): (bool, bool), place: impl Fn(u8) -> i32) -> Emitted {
         for part in 0..if wide { 8 } else { 4 } {
             let at = self.take()?;
@@ -249,7 +303,8 @@ impl Emitter<'_> {
     /// Describes an access that does not find its memory, before the code that changes the cache.
     pub(super) fn missing(&mut self, pc: u32, (site, span): (u32, u64), live: &Set) -> Missed {
         let [at, back] = [self.asm.create_label(), self.asm.create_label()];
-        let failing = self.failing(pc, &Set::default());
+        let rest = self.live_if_stopped(pc);
+        let failing = self.failing(pc, &rest);
         let (before, kinds, start) = (self.cache, self.kinds.clone(), self.start);
         let size = if self.known.program.patterns[pc as usize].wide { 8 } else { 4 };
         Missed {

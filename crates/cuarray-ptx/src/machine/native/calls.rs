@@ -1,7 +1,7 @@
 //! The functions that generated code calls. They do not unwind.
 
 use super::context::{Context, Site};
-use crate::machine::access_mode::{GENERIC, GLOBAL, space};
+use crate::machine::access_mode::{GENERIC, GLOBAL, SHARED, is_wide, space};
 use crate::machine::branching;
 use crate::machine::program::{Exec, Instruction, UNGUARDED};
 use crate::machine::{Flow, Machine};
@@ -16,10 +16,12 @@ pub(super) unsafe extern "C" fn call(machine: *mut Machine<'static>, instruction
     let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
     // Generated code has no unwind information, so a panic waits until it has returned.
     let flow = catch_unwind(AssertUnwindSafe(|| {
+        machine.settle_journal();
         // SAFETY: the machine runs the program of the instruction, in a frame of its function.
         unsafe { (instruction.exec)(machine, instruction) }
     }));
     match flow {
+        Ok(Flow::Next) if !machine.may_journal() => 1,
         Ok(Flow::Next) => 0,
         Ok(Flow::Stop) => 1,
         Err(panic) => {
@@ -110,7 +112,7 @@ pub(super) unsafe extern "C" fn call_access(
     let stops = unsafe { call(machine, instruction) };
     if stops == 0 {
         // SAFETY: `call` has ended its use of the machine, and generated code does not use it before this function returns.
-        let (machine, instruction) = unsafe { (&*machine, &*instruction) };
+        let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
         if let Some(found) = machine.found_memory(instruction, span.into()) {
             // SAFETY: this function's contract.
             unsafe { sites.add(site as usize).write(found) };
@@ -126,15 +128,29 @@ impl Machine<'_> {
     }
 
     /// The memory that the last access of an instruction has found, for accesses whose addresses span so many bytes.
-    fn found_memory(&self, instruction: &Instruction, span: u64) -> Option<Site> {
+    fn found_memory(&mut self, instruction: &Instruction, span: u64) -> Option<Site> {
         let pc = self.pc as usize - 1;
-        if !matches!(space(instruction.c), GENERIC | GLOBAL) {
-            return None;
+        match space(instruction.c) {
+            GENERIC | GLOBAL => {}
+            SHARED if self.journal.on => {
+                let lane = Machine::first(self.active) as usize;
+                // SAFETY: the access was executed, so its addresses are in a register or constant of the width that its mode states.
+                let address = unsafe {
+                    match is_wide(instruction.c) {
+                        true => self.slots::<u64>(instruction.a).add(lane).read(),
+                        false => self.slots::<u32>(instruction.a).add(lane).read().into(),
+                    }
+                };
+                return self.written_shared(address.wrapping_add_signed(instruction.imm), span);
+            }
+            _ => return None,
         }
-        let region = self.launch.regions.get(self.found[pc] as usize)?;
+        let index = self.found[pc] as usize;
+        let region = self.launch.regions.get(index)?;
         let stores = self.program.operands_of.written(pc).is_empty();
         let room = (region.end - region.start).checked_sub(span)?;
         let shift = region.host.wrapping_sub(region.start);
-        (region.writable || !stores).then_some(Site { start: region.start, room, shift })
+        let possible = (region.writable || !stores) && (!self.journal.on || self.journals_region(index, stores));
+        possible.then_some(Site { start: region.start, room, shift, region: index as u64 })
     }
 }

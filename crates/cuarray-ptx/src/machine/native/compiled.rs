@@ -4,6 +4,7 @@ use super::cache::offsets;
 use super::emitter::{Assembled, assemble};
 use super::executable::Executable;
 use super::flow::{Block, Flow};
+use super::journal::{Journaled, is_usual};
 use super::leaving::Exit;
 use super::linear_rows::{LinearRegister, Offsets};
 use super::value::{Kind, Known, Steps, ThreadShape, numbers};
@@ -39,6 +40,8 @@ pub(super) struct Variant {
     pub expects: bool,
     /// Whether accesses are recorded.
     pub recorded: bool,
+    /// Whether recorded accesses may be in the journal.
+    pub journal: bool,
 }
 
 /// The code of functions; nothing where it cannot be generated.
@@ -47,7 +50,7 @@ type Functions = FxHashMap<(u32, Variant), Option<Arc<Compiled>>>;
 /// The generated code of a program, and what generation needs.
 #[derive(Default)]
 pub(crate) struct Generated {
-    /// The plain instructions, for launches without and with records.
+    /// The plain instructions, which observe shapes anew or keep them.
     plain: [OnceLock<Vec<Instruction>>; 2],
     numbers: OnceLock<FxHashMap<u32, u64>>,
     /// The executed instructions of warps, by kernel.
@@ -80,6 +83,9 @@ pub(super) struct Compiled {
     pub registers: usize,
     pub sites: u32,
     pub specials: Vec<i64>,
+    /// Whether there is a journal, and the accesses that may be in it.
+    pub journal: bool,
+    pub journaled: Vec<Journaled>,
 }
 
 impl Compiled {
@@ -92,11 +98,10 @@ impl Compiled {
 
 impl Generated {
     /// The instructions of a program without linear values and steps of several instructions. Generated code calls them, and the
-    /// interpreter executes them in its place. Without records, generated code accesses memory itself, so the other accesses observe
-    /// the shape of their addresses anew.
-    pub(in crate::machine) fn plain<'p>(&'p self, program: &Program, recorded: bool) -> &'p Vec<Instruction> {
-        let all = || (0..program.code.len()).map(|pc| plain(program, pc, recorded)).collect();
-        self.plain[usize::from(recorded)].get_or_init(all)
+    /// interpreter executes them in its place. They observe the shape of their addresses anew, if generated code accesses memory itself.
+    pub(in crate::machine) fn plain<'p>(&'p self, program: &Program, keeps_shapes: bool) -> &'p Vec<Instruction> {
+        let all = || (0..program.code.len()).map(|pc| plain(program, pc, keeps_shapes)).collect();
+        self.plain[usize::from(keeps_shapes)].get_or_init(all)
     }
 
     fn heat(&self, program: &Program) -> &[AtomicU64] {
@@ -112,9 +117,9 @@ impl Generated {
 
     /// Whether generated code for a kernel is expected to be faster than the interpreter. The values come to their rows before an instruction
     /// that is not in a run, which takes as long as [`STEP`] other instructions save. If accesses are `recorded`, their functions execute
-    /// them, which is slower without linear values, and steps of several instructions are not taken at once. Threads that wait for others by
+    /// them, which is slower without linear values, unless the launch has a journal for them. Threads that wait for others by
     /// strong accesses are the interpreter's business while they poll, so their values change places often.
-    pub(in crate::machine) fn pays(program: &Program, kernel: u32, recorded: bool) -> bool {
+    pub(in crate::machine) fn pays(program: &Program, kernel: u32, recorded: bool, journals: bool) -> bool {
         let function = &program.functions[kernel as usize];
         let (start, end) = (function.start as usize, function.end as usize);
         let (code, patterns) = (&program.code[start..end], &program.patterns[start..end]);
@@ -122,12 +127,13 @@ impl Generated {
             let jumps = matches!(pattern.template, Some(Template::Branch | Template::BranchIf));
             match instruction.guard <= UNGUARDED && pattern.falls && !jumps {
                 true => STEP,
-                false if pattern.accesses && recorded => RECORDED,
+                false if pattern.accesses && recorded && !(journals && is_usual(instruction)) => RECORDED,
                 false => 0,
             }
         });
         let waits = program.hand_over(kernel).strong;
-        costs.sum::<usize>() <= code.len() && !waits && !(recorded && patterns.iter().any(|pattern| pattern.fused))
+        let at_once = recorded && !journals && patterns.iter().any(|pattern| pattern.fused);
+        costs.sum::<usize>() <= code.len() && !waits && !at_once
     }
 
     /// Records the executed instructions of a launch of a kernel.
@@ -170,11 +176,11 @@ impl Generated {
         }
         let flow = Flow::of(program, function);
         let numbers = self.numbers.get_or_init(|| numbers(program));
-        let Variant { shape, whole, expects, recorded } = variant;
-        let known = Known { program, flow: &flow, numbers, shape, whole, recorded };
+        let Variant { shape, whole, expects, recorded, journal } = variant;
+        let known = Known { program, flow: &flow, numbers, shape, whole, recorded, journal };
         // An error means that an instruction cannot be encoded, as for an offset beyond 32 bits.
-        let assembled = assemble(known, self.plain(program, recorded), expects).ok()?;
-        let Assembled { code, mut exits, expected, offsets, sites } = assembled;
+        let assembled = assemble(known, self.plain(program, recorded && !journal), expects).ok()?;
+        let Assembled { code, mut exits, expected, offsets, sites, journaled } = assembled;
         let memory = Executable::new(&code)?;
         let entries = flow.blocks.iter().zip(offsets).zip(expected).map(|((block, offset), kinds)| {
             let linear = kinds.iter().enumerate().filter_map(|(register, kind)| match kind {
@@ -199,7 +205,7 @@ impl Generated {
             starting[(pc - function.start) as usize] = *index as u32;
         }
         let (start, registers, specials) = (function.start, flow.registers.len(), flow.specials);
-        Some(Compiled { memory, start, starting, entries, exits, registers, sites, specials })
+        Some(Compiled { memory, start, starting, entries, exits, registers, sites, specials, journal, journaled })
     }
 }
 
@@ -208,7 +214,7 @@ fn reads_special(program: &Program, block: &Block) -> bool {
     (block.start..block.end).any(|pc| program.patterns[pc as usize].template == special)
 }
 
-fn plain(program: &Program, pc: usize, recorded: bool) -> Instruction {
+fn plain(program: &Program, pc: usize, keeps_shapes: bool) -> Instruction {
     let (mut instruction, pattern) = (program.code[pc], program.patterns[pc]);
     if pattern.fused {
         instruction.exec = load::<u32, u32>();
@@ -221,7 +227,7 @@ fn plain(program: &Program, pc: usize, recorded: bool) -> Instruction {
         }
         instruction.extra &= !((1 << (D + 2)) - (1 << A));
     }
-    if pattern.accesses && !recorded {
+    if pattern.accesses && !keeps_shapes {
         instruction.c &= !KEPT;
     }
     instruction

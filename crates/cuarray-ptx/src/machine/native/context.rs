@@ -12,11 +12,16 @@ pub(super) struct Site {
     /// The greatest distance of the lowest address from `start`.
     pub room: u64,
     pub shift: u64,
+    /// The number of the region.
+    pub region: u64,
 }
+
+/// The bytes of a site.
+pub(super) const SITE: i32 = size_of::<Site>() as i32;
 
 impl Site {
     /// No memory: the only address that it has is odd, and so misaligned.
-    pub(super) const NONE: Site = Site { start: 1, room: 0, shift: 0 };
+    pub(super) const NONE: Site = Site { start: 1, room: 0, shift: 0, region: 0 };
 }
 
 /// The values that generated code reads. Its address is in `r12`.

@@ -9,6 +9,7 @@ use super::cache::{Cache, Emitted, HOLDING, Y};
 use super::context::{CONSTANTS, FRAME, LIMIT, SAVED, SCALARS, SITES, STABLE};
 use super::flow::{Register, Set, guard};
 use super::hulls::Hulls;
+use super::journal::Journaled;
 use super::leaving::Exit;
 use super::value::{Computed, Kind, Known};
 use crate::grammar::types::Width;
@@ -35,6 +36,8 @@ pub(super) enum Stub {
     Masked(Box<super::divergence::Masked>),
     /// Executes an access by its function.
     Access(Box<super::access::Missed>),
+    /// Empties the journal.
+    Full { at: CodeLabel, back: CodeLabel },
 }
 
 pub(super) struct Emitter<'p> {
@@ -60,6 +63,8 @@ pub(super) struct Emitter<'p> {
     pub exits: Vec<Exit>,
     pub stubs: Vec<Stub>,
     pub sites: u32,
+    /// The accesses that may be in the journal.
+    pub journaled: Vec<Journaled>,
     /// The start of the emitted block.
     pub start: u32,
     pub blocks: Vec<CodeLabel>,
@@ -77,6 +82,7 @@ pub(super) struct Assembled {
     /// The offsets of the blocks in the code.
     pub offsets: Vec<usize>,
     pub sites: u32,
+    pub journaled: Vec<Journaled>,
 }
 
 /// Generates the code of a function. `expects` states whether the kinds of registers at the starts of blocks are expected; otherwise all
@@ -105,6 +111,7 @@ pub(super) fn assemble(known: Known<'_>, plain: &[Instruction], expects: bool) -
         exits: Vec::new(),
         stubs: Vec::new(),
         sites: 0,
+        journaled: Vec::new(),
         start: 0,
         blocks,
         leave,
@@ -180,6 +187,7 @@ impl Emitter<'_> {
                 }
                 Stub::Masked(masked) => self.masked(*masked)?,
                 Stub::Access(missed) => self.missed(*missed)?,
+                Stub::Full { at, back } => self.full(at, back)?,
             }
         }
         let pool: Vec<_> = self.pool.drain().collect();
@@ -191,8 +199,8 @@ impl Emitter<'_> {
         let encoded = self.asm.assemble_options(0, options)?;
         let offsets =
             self.blocks.iter().map(|label| Ok(encoded.label_ip(label)? as usize)).collect::<Emitted<Vec<usize>>>()?;
-        let Emitter { exits, expected, sites, .. } = self;
-        Ok(Assembled { code: encoded.inner.code_buffer, exits, expected, offsets, sites })
+        let Emitter { exits, expected, sites, journaled, .. } = self;
+        Ok(Assembled { code: encoded.inner.code_buffer, exits, expected, offsets, sites, journaled })
     }
 
     /// The place of 32 bytes behind the code.
@@ -366,10 +374,7 @@ impl Emitter<'_> {
         self.flush(&live)?;
         self.cache.clear();
         self.emit_call(pc, super::calls::call as *const () as u64)?;
-        // After a fault, nothing reads the registers. A recorded access also stops where it meets an undefined value.
-        let written = self.known.program.operands_of.written(pc as usize);
-        let numbers = written.iter().filter_map(|register| self.known.flow.register(register.place()));
-        let rest = if self.known.recorded { self.live_behind.without(numbers) } else { Set::default() };
+        let rest = self.live_if_stopped(pc);
         let failing = self.failing(pc, &rest);
         self.asm.test(eax, eax)?;
         self.asm.jne(failing)?;
@@ -377,6 +382,16 @@ impl Emitter<'_> {
             self.set_kind(register.place(), Kind::Row);
         }
         Ok(())
+    }
+
+    /// The registers that are read behind an instruction whose function stops, without its results. After a fault, nothing reads them. With
+    /// records, the function also stops where it meets an undefined value, or where accesses can no longer be in the journal.
+    pub(super) fn live_if_stopped(&self, pc: u32) -> Set {
+        if !self.known.recorded {
+            return Set::default();
+        }
+        let written = self.known.program.operands_of.written(pc as usize);
+        self.live_behind.without(written.iter().filter_map(|register| self.known.flow.register(register.place())))
     }
 
     /// Writes the rows of the registers that an instruction reads, where they are linear.

@@ -66,6 +66,13 @@ impl Hulls {
         hulls
     }
 
+    /// The instructions that are checked with the one at `pc`, and the distance of each from the least offset.
+    pub(super) fn members(&self, program: &Program, pc: u32) -> impl Iterator<Item = (u32, i32)> {
+        let place = self.of.iter().find(|(known, _)| *known == pc).map(|(_, place)| *place);
+        let members = self.of.iter().filter(move |(_, other)| Some(*other) == place);
+        members.filter_map(move |(pc, place)| Some((*pc, offset(program, *pc)? - self.all[*place].low)))
+    }
+
     /// The group of an instruction.
     pub(super) fn get(&mut self, pc: u32) -> Option<&mut Hull> {
         let (_, place) = self.of.iter().find(|(known, _)| *known == pc)?;

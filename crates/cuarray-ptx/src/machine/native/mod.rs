@@ -7,7 +7,8 @@
 //!
 //! `flow` finds the blocks of a function, and `value` the registers with linear values. `emitter` emits the blocks, with `cache`, `rows`,
 //! `floats`, `predicates`, `access`, `narrow`, `hulls`, `scattered`, `steps`, `divergence` and `leaving`. The code calls the functions of
-//! `calls`. `compiled` keeps the code, in `executable` memory. `run` enters it, with `linear_rows`.
+//! `calls`. `compiled` keeps the code, in `executable` memory. `run` enters it, with `linear_rows`. If accesses are recorded, `journal` has those
+//! that the code makes itself.
 
 mod access;
 mod cache;
@@ -20,6 +21,7 @@ mod executable;
 mod floats;
 mod flow;
 mod hulls;
+mod journal;
 mod leaving;
 mod linear_rows;
 mod narrow;
@@ -31,4 +33,5 @@ mod steps;
 mod value;
 
 pub(crate) use compiled::Generated;
+pub(crate) use journal::Journal;
 pub(crate) use run::{Deferred, Native};

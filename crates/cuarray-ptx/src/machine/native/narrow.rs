@@ -3,6 +3,7 @@
 use super::access::{CHANGES, Groups, has_site};
 use super::cache::{Emitted, X, Y};
 use super::emitter::Emitter;
+use super::journal::Journaled;
 use super::value::Kind;
 use crate::machine::access_mode::{SHARED, is_wide, space};
 use crate::machine::program::Instruction;
@@ -14,7 +15,9 @@ impl Emitter<'_> {
     pub(super) fn narrow_access(&mut self, pc: u32) -> Emitted<bool> {
         let program = self.known.program;
         let Instruction { d, a, b, c: mode, imm, .. } = program.code[pc as usize];
-        let narrow = program.patterns[pc as usize].narrow.filter(|_| !self.known.recorded && has_site(mode));
+        let narrow = program.patterns[pc as usize]
+            .narrow
+            .filter(|_| self.known.makes_access(pc) && !(self.masked && self.known.recorded) && has_site(mode));
         let Some(element) = narrow else { return Ok(false) };
         let Narrow { size, stores, .. } = element;
         let offset = i32::try_from(imm).ok().filter(|offset| offset % i32::from(size) == 0);
@@ -51,6 +54,9 @@ impl Emitter<'_> {
             self.asm.inc(qword_ptr(rbx + CHANGES))?;
         } else {
             self.set_kind(d, Kind::Row);
+        }
+        if self.known.recorded {
+            self.add_to_journal(Journaled::new(size.into(), stores, &groups, vec![(pc, 0)]), site, &values)?;
         }
         self.found(missed)?;
         Ok(true)

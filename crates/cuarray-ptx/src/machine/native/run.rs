@@ -2,10 +2,12 @@
 
 use super::compiled::{Compiled, Entry, Generated, Variant};
 use super::context::{Context, Site};
+use super::journal::Journal;
 use super::leaving::Exit;
 use super::linear_rows::write_lanes;
 use super::value::ThreadShape;
 use crate::grammar::types::Width;
+use crate::machine::direct::SHARED;
 use crate::machine::launch::{Code, Launch};
 use crate::machine::program::UNGUARDED;
 use crate::machine::special::{REGISTERS, Read};
@@ -22,6 +24,8 @@ type Function = unsafe extern "C" fn(*mut Machine<'static>, *mut Context, *const
 struct Loaded {
     compiled: Arc<Compiled>,
     sites: Vec<Site>,
+    /// The block that has run the code last.
+    block: u64,
 }
 
 /// The generated code that a machine runs.
@@ -40,7 +44,7 @@ impl Native {
     pub(in crate::machine) fn new(launch: &Launch<'_>) -> Native {
         let possible = processor::wide() && !launch.program.follows;
         let (program, kernel) = (launch.program, launch.kernel);
-        let pays = || Generated::pays(program, kernel, launch.record || launch.races);
+        let pays = || Generated::pays(program, kernel, launch.record || launch.races, Journal::new(launch).on);
         let from = match launch.code {
             Code::Generated if possible => 0,
             Code::GeneratedIfWorth if possible && pays() => program.generated.worth(program, kernel),
@@ -92,7 +96,7 @@ impl Machine<'_> {
     /// The processor has the features.
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     pub(in crate::machine) unsafe fn run_generated(&mut self) -> Option<Flow> {
-        if self.polls.live {
+        if self.polls.live || !self.may_journal() {
             return None;
         }
         let mut native = self.native.take()?;
@@ -119,7 +123,7 @@ impl Machine<'_> {
                 loaded,
                 self,
                 function,
-                Variant { shape: *shape, whole, expects, recorded: self.shapes.recorded },
+                Variant { shape: *shape, whole, expects, recorded: self.shapes.recorded, journal: self.journal.on },
             )?;
             let compiled = &*loaded.compiled;
             let index = *compiled.starting.get((self.pc - compiled.start) as usize)?;
@@ -138,6 +142,12 @@ impl Machine<'_> {
             // SAFETY: the frame is one of the function.
             if unsafe { self.take_scalars(compiled, entry, index) } {
                 self.describe(compiled, context);
+                if compiled.journal && loaded.block != self.block.number {
+                    // Each block has its own shared memory, which nothing has written.
+                    let shared = |site: &Site| site.region == SHARED.into();
+                    loaded.sites.iter_mut().filter(|site| shared(site)).for_each(|site| *site = Site::NONE);
+                    loaded.block = self.block.number;
+                }
                 context.sites = loaded.sites.as_mut_ptr() as u64;
                 context.scalars = self.warp.scalars.as_mut_ptr() as u64;
                 // SAFETY: the context describes the machine, and the values are as the block expects them.
@@ -250,6 +260,9 @@ impl Machine<'_> {
         context.parameters = self.launch.parameters.as_ptr() as u64;
         context.shared = self.block.shared_base() as u64;
         context.shared_bytes = self.block.shared_bytes();
+        if compiled.journal {
+            self.journal.open(compiled);
+        }
         let fragments = &self.warp.fragments;
         let moves = |waiting: Waiting| matches!(waiting, Waiting::Warp(_));
         context.stable =
@@ -282,6 +295,7 @@ impl Machine<'_> {
         let machine = std::ptr::from_mut(self).cast();
         // SAFETY: this function's contract. The code accesses the machine by the pointer only, while this reference is not used.
         let exit = unsafe { code(machine, context, block) };
+        self.settle_journal();
         let exit = &compiled.exits[exit as usize];
         // SAFETY: the code has returned.
         let frame = unsafe { (*context).number };
@@ -351,8 +365,8 @@ impl Warp {
 }
 
 /// The place of the code of a function among [`Native::loaded`].
-fn place(function: u32, whole: bool, expects: bool) -> usize {
-    function as usize * 4 + usize::from(whole) * 2 + usize::from(expects)
+fn place(function: u32, facts: [bool; 3]) -> usize {
+    facts.into_iter().fold(function as usize, |place, fact| 2 * place + usize::from(fact))
 }
 
 /// The code of a function, if it can be generated.
@@ -362,14 +376,14 @@ fn load<'l>(
     function: u32,
     variant: Variant,
 ) -> Option<&'l mut Loaded> {
-    let place = place(function, variant.whole, variant.expects);
+    let place = place(function, [variant.whole, variant.expects, variant.journal]);
     if loaded.len() <= place {
         loaded.resize_with(place + 1, || None);
     }
     let code = loaded[place].get_or_insert_with(|| {
         let compiled = machine.program.generated.compiled(machine.program, function, variant)?;
         let sites = vec![Site::NONE; compiled.sites as usize];
-        Some(Box::new(Loaded { compiled, sites }))
+        Some(Box::new(Loaded { compiled, sites, block: u64::MAX }))
     });
     code.as_deref_mut()
 }

@@ -4,7 +4,7 @@
 //! instructions, or stored one after the other, so that of several stores to one address that of the last lane remains.
 
 use super::cache::{Emitted, Held, X, Y};
-use super::context::{LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES, SHARED as SHARED_BASE, SHARED_BYTES};
+use super::context::{LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES, SHARED as SHARED_BASE, SHARED_BYTES, SITE};
 use super::emitter::{ACTIVE, Emitter};
 use super::rows::all;
 use super::value::Kind;
@@ -29,6 +29,9 @@ struct Access {
 impl Emitter<'_> {
     /// Emits a load or store of any addresses, with an offset that is a multiple of the element's size.
     pub(super) fn scattered(&mut self, pc: u32, offset: i32) -> Emitted<bool> {
+        if self.known.recorded {
+            return Ok(false);
+        }
         let program = self.known.program;
         let (Instruction { d, a, b, c: mode, .. }, pattern) =
             (program.code[pc as usize], program.patterns[pc as usize]);
@@ -39,7 +42,7 @@ impl Emitter<'_> {
             far: is_wide(mode),
             offset,
             shared: space(mode) == SHARED,
-            site: site as i32 * 24,
+            site: site as i32 * SITE,
             size: if wide { 8 } else { 4 },
         };
         let live = self.live.clone();

@@ -27,7 +27,8 @@ impl Emitter<'_> {
         self.cache.clear();
         self.asm.add(qword_ptr(rbx + EXECUTED), 1)?;
         let instruction = &program.code[pc as usize];
-        let passes = self.known.whole && !self.known.recorded && calls::is_plain_barrier(instruction);
+        let inline = !self.known.recorded || self.known.journal;
+        let passes = self.known.whole && inline && calls::is_plain_barrier(instruction);
         let mut live = self.live.clone();
         live.join(&self.live_behind);
         let numbers = written.iter().filter_map(|register| flow.register(register.place()));

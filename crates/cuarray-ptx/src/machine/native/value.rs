@@ -5,6 +5,7 @@
 //! all lanes of a fragment execute the same instructions. An instruction that could leave the range of a type is checked when it runs.
 
 use super::flow::{Block, Flow};
+use super::journal::is_usual;
 use crate::machine::linear::Operation;
 use crate::machine::program::{CONSTANT, Constant, Instruction, Program, UNGUARDED, constant_bytes};
 use crate::machine::special::{REGISTERS, Read};
@@ -119,11 +120,18 @@ pub(super) struct Known<'p> {
     pub shape: ThreadShape,
     /// Whether all lanes take part, so that a load can be executed once.
     pub whole: bool,
-    /// Whether accesses are recorded, and so executed by their functions.
+    /// Whether accesses are recorded.
     pub recorded: bool,
+    /// Whether recorded accesses may be in the journal. The others are executed by their functions.
+    pub journal: bool,
 }
 
 impl Known<'_> {
+    /// Whether generated code may make an access of whole warps itself.
+    pub(super) fn makes_access(&self, pc: u32) -> bool {
+        !self.recorded || self.journal && self.whole && is_usual(&self.program.code[pc as usize])
+    }
+
     pub(super) fn kind(&self, kinds: &[Kind], operand: u32) -> Kind {
         if operand & CONSTANT != 0 {
             return Kind::Linear(EQUAL);
@@ -173,7 +181,7 @@ impl Known<'_> {
             _ if instruction.guard < UNGUARDED => None,
             Some(Template::Integer(operation)) => self.of_operation(kinds, operation, instruction, pattern.wide),
             Some(Template::Further(arithmetic)) => self.of_arithmetic(kinds, arithmetic, instruction),
-            Some(Template::Load) if self.whole && !self.recorded => {
+            Some(Template::Load) if self.whole && self.makes_access(pc) => {
                 let equal = self.steps(kinds, instruction.a).filter(|steps| *steps == EQUAL);
                 equal.filter(|_| super::access::is_inline(self.program, pc)).map(|steps| (steps, Check::Nothing))
             }

@@ -65,7 +65,7 @@ impl<'p> Machine<'p> {
     #[cold]
     pub(in crate::machine) fn follow(&mut self) {
         let program: &'p _ = self.program;
-        let code = if self.warp.plain { program.generated.plain(program, true) } else { &program.code };
+        let code = if self.warp.plain { program.generated.plain(program, self.keeps_shapes()) } else { &program.code };
         loop {
             if self.pc >= self.limit && !self.meet() {
                 return;

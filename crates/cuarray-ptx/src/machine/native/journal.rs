@@ -1,0 +1,267 @@
+//! The accesses that generated code has made itself in a launch with records.
+//!
+//! The code adds each one to the journal: where it was, by which instruction, and what it has written. The accesses are recorded and compared,
+//! in their order, before anything else orders threads or accesses memory: before the code calls a function, and once it has returned.
+//! So each is recorded as if it were then.
+//!
+//! An access that may meet undefined values is not in the journal, because it has to be followed at once: its site has written memory only,
+//! also in shared memory.
+
+use super::access::Groups;
+use super::compiled::Compiled;
+use super::context::Site;
+use crate::machine::Machine;
+use crate::machine::access_mode::{GUESS, IN_PLACE};
+use crate::machine::direct::{GROUP, GROUPS, SHARED, Shape};
+use crate::machine::direct_recorded::ALL_ROWS;
+use crate::machine::launch::Launch;
+use crate::machine::pattern::Chains;
+use crate::machine::program::Instruction;
+use crate::races::Watched;
+use crate::races::cell::{Kind, Now, digest};
+use crate::races::deferred::Groups as Listed;
+
+/// The bytes of the journal.
+const BYTES: usize = 1 << 14;
+/// The most bytes of an entry: those of its head, and 32 values of 64 bits.
+const LONGEST: usize = size_of::<Entry>() + 256;
+
+/// The head of an entry. The values of a store follow, as they are in the register.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Entry {
+    /// The host's address of the lowest byte that was checked.
+    pub host: u64,
+    /// The number of the access among those of the running code.
+    pub access: u32,
+    /// The region with the memory, or [`SHARED`].
+    pub region: u32,
+}
+
+/// A store of the code that the journal may have, or loads that are checked together.
+pub(super) struct Journaled {
+    pub size: u32,
+    pub stores: bool,
+    /// Whether the addresses of a group are consecutive; otherwise they are equal.
+    pub rows: bool,
+    /// The distance of each group from the host's address of an entry.
+    pub firsts: [i64; GROUPS],
+    /// The instructions, and the distance of each from these groups. If the launch fails between loads that are checked together, it counts
+    /// as failed behind them.
+    pub members: Vec<(u32, i32)>,
+}
+
+impl Journaled {
+    pub(super) fn new(size: u32, stores: bool, groups: &Groups, members: Vec<(u32, i32)>) -> Journaled {
+        let firsts = groups.distances.map(|distance| distance - groups.low);
+        Journaled { size, stores, rows: groups.rows, firsts, members }
+    }
+
+    /// The bytes of the values behind the head of an entry.
+    pub(super) fn values(&self) -> usize {
+        match (self.stores, self.size) {
+            (false, _) => 0,
+            (true, 8) => 256,
+            (true, _) => 128,
+        }
+    }
+}
+
+/// The journal of a machine.
+pub(crate) struct Journal {
+    /// Whether the launch has one, as long as [`Machine::records_directly`] holds.
+    pub(in crate::machine) on: bool,
+    /// The addresses of the next entry, and of the last place for one.
+    pub(super) next: u64,
+    pub(super) last: u64,
+    entries: Vec<u64>,
+    /// The code that makes entries.
+    pub(super) compiled: *const Compiled,
+    /// For each region, whether something had written all of it before the launch, once that is known.
+    written: Vec<Option<bool>>,
+}
+
+impl Journal {
+    pub(in crate::machine) fn new(launch: &Launch<'_>) -> Journal {
+        let on = (launch.record || launch.races)
+            && !launch.follows_memory_model()
+            && launch.cluster.is_none()
+            && !launch.dependent
+            && launch.aliases.is_empty();
+        let none = std::ptr::null();
+        Journal { on, next: 0, last: 0, entries: Vec::new(), compiled: none, written: Vec::new() }
+    }
+
+    /// Prepares for entries by the code of a function.
+    pub(super) fn open(&mut self, compiled: *const Compiled) {
+        if self.entries.is_empty() {
+            self.entries = vec![0; BYTES / 8];
+            self.next = self.entries.as_ptr() as u64;
+            self.last = self.next + (BYTES - LONGEST) as u64;
+        }
+        self.compiled = compiled;
+    }
+
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.as_ptr() as u64 == self.next || self.next == 0
+    }
+}
+
+/// Whether the journal may have accesses of an instruction.
+pub(super) fn is_usual(instruction: &Instruction) -> bool {
+    instruction.c & (GUESS | IN_PLACE) == 0
+}
+
+impl Machine<'_> {
+    /// Records the accesses of the journal, and empties it.
+    #[inline(always)]
+    pub(super) fn settle_journal(&mut self) {
+        if !self.journal.is_empty() {
+            self.settle_entries();
+        }
+    }
+
+    fn settle_entries(&mut self) {
+        // SAFETY: the code that has made the entries is kept as long as the launch has it.
+        let accesses = unsafe { &(*self.journal.compiled).journaled };
+        let (first, end) = (self.journal.entries.as_ptr() as u64, self.journal.next);
+        self.journal.next = first;
+        let (pc, mask) = (self.pc, self.mask);
+        let mut at = first;
+        while at < end {
+            // SAFETY: generated code has written an entry here, in front of `end`, with the number of one of its accesses. The values of a
+            // store follow it.
+            let (entry, values) = unsafe { ((at as *const Entry).read(), (at as *const Entry).add(1)) };
+            let access = &accesses[entry.access as usize];
+            at += (size_of::<Entry>() + access.values()) as u64;
+            if entry.region == SHARED && !access.stores && self.list_shared(access, entry.host) {
+                continue;
+            }
+            let mut digests = [0; 32];
+            if access.stores && self.races.on {
+                for (lane, digest) in digests.iter_mut().enumerate() {
+                    // SAFETY: as above: a store has a value for each lane, of 64 bits if its size is 8.
+                    *digest = unsafe { digest_of(values.cast(), lane, access.size) };
+                }
+            }
+            for (pc, distance) in &access.members {
+                (self.pc, self.mask) = (pc + 1, u32::MAX);
+                self.settle_entry(access, entry, *distance, &digests);
+            }
+        }
+        (self.pc, self.mask) = (pc, mask);
+    }
+
+    /// Lists reads of shared memory. Returns `false` if they have to be compared at once.
+    #[inline]
+    fn list_shared(&mut self, access: &Journaled, host: u64) -> bool {
+        let base = self.block.shared_base() as u64;
+        let Some(watched) = self.block.watched.as_mut().filter(|_| self.races.on) else { return true };
+        let Watched { order, deferred, .. } = &mut **watched;
+        order.settle_after_grid(self.grid.turn);
+        let now = Now::new(order, self.warp.number, 0, Kind::Read);
+        let mut groups = Listed { firsts: [0; GROUPS], rows: rows(access.rows), size: access.size };
+        for (place, first) in groups.firsts.iter_mut().zip(access.firsts) {
+            *place = host.wrapping_add_signed(first).wrapping_sub(base) as u32;
+        }
+        deferred.list_all(&now, groups, &access.members)
+    }
+
+    fn settle_entry(&mut self, access: &Journaled, entry: Entry, distance: i32, digests: &[u32; 32]) {
+        let (start, host) = match self.launch.regions.get(entry.region as usize) {
+            Some(region) => (region.start, region.host),
+            None => (0, self.block.shared_base() as u64),
+        };
+        let mut pointers = [entry.host; GROUPS];
+        for (pointer, first) in pointers.iter_mut().zip(access.firsts) {
+            *pointer = pointer.wrapping_add_signed(first + i64::from(distance));
+        }
+        let shape = Shape::new(pointers, rows(access.rows), (entry.region, host));
+        let kind = if access.stores { Kind::Write } else { Kind::Read };
+        if entry.region != SHARED && self.record_shape(&shape, (self.pc - 1, access.size), kind, digests) {
+            return;
+        }
+        let step = if access.rows { u64::from(access.size) } else { 0 };
+        for (lane, address) in self.addresses.iter_mut().enumerate() {
+            let first = pointers[lane / GROUP].wrapping_sub(host).wrapping_add(start);
+            *address = first.wrapping_add((lane % GROUP) as u64 * step);
+        }
+        self.chains = Chains::of(&self.addresses, access.size);
+        match entry.region {
+            SHARED if !self.races.on => {}
+            SHARED => self.touch_in::<true>(u32::MAX, access.size, 0, kind, digests),
+            _ => self.touch_in::<false>(u32::MAX, access.size, 0, kind, digests),
+        }
+    }
+
+    /// Whether generated code may run: with a journal, as long as all accesses have the usual records.
+    #[inline(always)]
+    pub(super) fn may_journal(&self) -> bool {
+        !self.journal.on || self.records_directly()
+    }
+
+    /// Whether instructions may use the shapes of addresses that earlier ones have observed: generated code, which observes none, accesses
+    /// no memory itself.
+    pub(in crate::machine) fn keeps_shapes(&self) -> bool {
+        self.shapes.recorded && !self.journal.on
+    }
+
+    /// Whether the journal may have accesses to a region.
+    pub(super) fn journals_region(&mut self, index: usize, stores: bool) -> bool {
+        if stores {
+            return !self.is_only_read(index);
+        }
+        if !self.recorder.enabled || !self.recorder.follows {
+            return true;
+        }
+        if self.journal.written.len() <= index {
+            self.journal.written.resize(self.launch.regions.len(), None);
+        }
+        let (region, service) = (self.launch.regions[index], self.launch.service);
+        *self.journal.written[index].get_or_insert_with(|| service.unwritten(region.start, region.end).is_empty())
+    }
+
+    /// The written shared memory around an offset, up to gaps between variables, for accesses whose addresses span so many bytes.
+    pub(super) fn written_shared(&mut self, offset: u64, span: u64) -> Option<Site> {
+        let (start, end) = self.program.shared_without_gaps(offset);
+        let end = end.min(self.block.shared_bytes());
+        let room = end.checked_sub(start)?.checked_sub(span)?;
+        // Threads mostly write the last bytes last.
+        let is_written = self.block.is_written(end - span, end) && self.block.is_written(start, end);
+        is_written.then(|| Site { start, room, shift: self.block.shared_base() as u64, region: SHARED.into() })
+    }
+}
+
+fn rows(all: bool) -> u32 {
+    if all { ALL_ROWS } else { 0 }
+}
+
+/// The digest of the value that a lane stores.
+///
+/// # Safety
+/// The values are those of 32 lanes, of 64 bits if the element has 8 bytes, and else of 32 bits.
+unsafe fn digest_of(values: *const u32, lane: usize, size: u32) -> u32 {
+    // SAFETY: this function's contract.
+    unsafe {
+        match size {
+            8 => digest(values.cast::<u64>().add(lane).read_unaligned()),
+            4 => values.add(lane).read(),
+            size => values.add(lane).read() & ((1 << (8 * size)) - 1),
+        }
+    }
+}
+
+/// Records what the journal of a machine has, as its place for a further entry is gone.
+///
+/// # Safety
+/// Generated code of the running function calls this with its machine.
+pub(super) unsafe extern "C" fn settle(machine: *mut Machine<'static>) {
+    // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
+    let machine = unsafe { &mut *machine };
+    // As for `calls::call`.
+    let settled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| machine.settle_journal()));
+    if let Err(panic) = settled {
+        machine.panic = Some(panic);
+    }
+}
