@@ -92,11 +92,6 @@ pub(crate) fn slot(code: u32) -> usize {
     (code >> SLOT & 0xf) as usize
 }
 
-/// Whether the access shares its shape with others.
-pub(crate) fn has_slot(code: u32) -> bool {
-    slot(code) != 0
-}
-
 /// Whether an earlier access has observed the shape.
 #[inline(always)]
 pub(crate) fn is_kept(code: u32) -> bool {

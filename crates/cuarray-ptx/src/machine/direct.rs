@@ -381,20 +381,6 @@ unsafe fn groups32(slots: *const u32, size: u64) -> Option<([u64; GROUPS], u32)>
     Some((firsts, rows))
 }
 
-/// Loads the elements of 32 bits of a group.
-///
-/// # Safety
-/// The shape was returned for a load with this offset.
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
-pub(super) unsafe fn broadcast_or_read(shape: &Shape, group: usize, offset: i64) -> __m256i {
-    let pointer = shape.pointers[group].wrapping_add(offset as u64) as *mut u8;
-    // SAFETY: this function's contract.
-    unsafe {
-        if shape.rows >> group & 1 == 1 { read(pointer) } else { _mm256_set1_epi32(<u32 as Cell>::get(pointer) as i32) }
-    }
-}
-
 /// Reads 32 bytes that other threads may access.
 ///
 /// # Safety

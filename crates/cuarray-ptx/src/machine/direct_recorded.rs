@@ -9,11 +9,11 @@ use super::Machine;
 use super::access_mode::{GUESS, IN_PLACE, STRONG, slot};
 use super::direct::{GROUP, GROUPS, SHARED, Shape};
 use super::watch::{Digests, Finds, NOTHING};
-use crate::machine::program::{InnerProduct, Instruction};
+use crate::machine::program::Instruction;
 use crate::machine::region::Strength;
 use crate::races::Watched;
 use crate::races::cell::{Kind, Now, Origin};
-use crate::races::deferred::{Groups, Steps};
+use crate::races::deferred::Groups;
 use crate::races::global_access::GlobalAccess;
 use crate::races::page::PAGE;
 use crate::races::span::Row;
@@ -143,45 +143,6 @@ impl Machine<'_> {
         }
         let found = finds.found;
         found.into_iter().for_each(|race| self.races.add(launch, race, false));
-    }
-
-    /// Records the reads of a number of steps of an inner product from shared memory together. Its first instruction is at `start`.
-    /// Returns `false` if they have to be recorded one by one.
-    pub(super) fn record_products(
-        &mut self,
-        loads: [&Instruction; 2],
-        product: &InnerProduct,
-        (start, count): (u32, usize),
-    ) -> bool {
-        let slots = loads.map(|load| slot(load.c));
-        let mut shapes = slots.map(|slot| self.shapes.slots[slot]);
-        let code = &self.program.code[start as usize..start as usize + 3 * count];
-        let usual = code.chunks(3).all(|step| (step[0].c | step[1].c) & (STRONG | GUESS | IN_PLACE) == 0);
-        if !usual || shapes.iter().any(|shape| shape.region != SHARED) {
-            return false;
-        }
-        if !self.races.on {
-            return true;
-        }
-        let length = self.block.shared_bytes();
-        for (load, shape) in shapes.iter().enumerate().filter(|_| self.recorder.enabled) {
-            let (first, end) =
-                (shape.hull(product.least[load], length).0, shape.hull(product.greatest[load], length).1);
-            if !self.block.is_written(first, end) {
-                return false;
-            }
-        }
-        let Some(watched) = self.block.watched.as_mut() else { return false };
-        let Watched { order, deferred, .. } = &mut **watched;
-        order.settle_after_grid(self.grid.turn);
-        let now = Now::new(order, self.warp.number, start, Kind::Read);
-        let addresses = shapes;
-        let [one, other] = &mut shapes;
-        let steps = Steps { pc: start, list: loads[0].b, count: count as u32 };
-        let listed =
-            deferred.list_steps(&now, [&mut one.known, &mut other.known], |read| addresses[read].groups(4), steps);
-        slots.into_iter().zip(shapes).for_each(|(slot, shape)| self.shapes.slots[slot].known = shape.known);
-        listed
     }
 
     #[inline(always)]

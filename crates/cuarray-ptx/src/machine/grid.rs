@@ -85,7 +85,6 @@ impl<'a> Machine<'a> {
             bases: [std::ptr::null_mut(), launch.constants.as_ptr().cast_mut().cast()],
             pc: 0,
             limit: u32::MAX,
-            run_end: 0,
             active: 0,
             mask: 0,
             write: 0,

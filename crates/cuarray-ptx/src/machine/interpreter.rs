@@ -35,8 +35,6 @@ pub(crate) struct Machine<'p> {
     pub pc: u32,
     /// The next instruction at which another fragment of the frame waits.
     pub limit: u32,
-    /// The end of the run of instructions that executes.
-    pub run_end: u32,
     /// The lanes of the fragment.
     pub active: u32,
     /// The lanes that execute the instruction.
@@ -256,8 +254,6 @@ impl Machine<'_> {
         self.lanes += u64::from(self.active.count_ones()) * u64::from(count);
         self.executed += u64::from(count) - 1;
         self.pc = first;
-        self.run_end = first + count;
-        // An instruction may also execute those after it, and then advances `pc`.
         while self.pc < first + count {
             let instruction = &code[self.pc as usize];
             self.pc += 1;

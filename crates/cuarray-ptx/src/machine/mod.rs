@@ -34,15 +34,8 @@ mod direct;
 mod direct_recorded;
 pub(crate) mod exchange;
 mod fault;
-#[cfg(target_arch = "x86_64")]
-pub(crate) mod fused;
-#[cfg(not(target_arch = "x86_64"))]
-#[path = "fused_portable.rs"]
-pub(crate) mod fused;
 mod grid;
 mod grid_sync;
-#[cfg(target_arch = "x86_64")]
-mod inner_product;
 mod interpreter;
 pub(crate) mod lanes;
 mod launch;

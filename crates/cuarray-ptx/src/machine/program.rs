@@ -29,28 +29,6 @@ pub(crate) const UNGUARDED: u32 = 1 << 31;
 /// The operand value for an operand that is left out: `_`.
 pub(crate) const LEFT_OUT: u32 = u32::MAX;
 
-/// The bits in `extra` of the first of two loads before their multiply-add, for values that other instructions use too: of the
-/// first load, and of the second.
-pub(crate) const FIRST_USED: u32 = 1;
-pub(crate) const SECOND_USED: u32 = 2;
-/// The bit there if two loads and a multiply-add follow that add to the sum.
-pub(crate) const CONTINUED: u32 = 4;
-/// The bit there if another instruction than the following multiply-add reads the sum.
-pub(crate) const SUM_USED: u32 = 8;
-
-/// Steps of two loads and a multiply-add that add to the sum of the step before. Only the last sum is used, and no loaded value.
-///
-/// The first loads of all steps share the shape of their addresses, and so do the second ones. The operand `b` of the first
-/// instruction is the number among [`Program::inner_products`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct InnerProduct {
-    /// The offsets of both loads of each step.
-    pub offsets: Vec<[i64; 2]>,
-    /// The least and the greatest offset of each load.
-    pub least: [i64; 2],
-    pub greatest: [i64; 2],
-}
-
 /// One instruction.
 #[derive(Clone, Copy)]
 pub(crate) struct Instruction {
@@ -224,7 +202,6 @@ pub struct Program {
     pub(crate) patterns: Vec<Pattern>,
     /// The usual functions of the instructions in `machine::linear`, by their `imm`.
     pub(crate) by_lanes: Vec<Exec>,
-    pub(crate) inner_products: Vec<InnerProduct>,
     /// Each constant with its width. A constant's offset is the sum of the widths before it.
     pub(crate) constants: Vec<(Constant, Width)>,
     pub(crate) variables: Vec<Variable>,

@@ -78,8 +78,6 @@ pub(crate) struct Pattern {
     pub accesses: bool,
     /// The element of a load or store of fewer than 32 bits.
     pub narrow: Option<Narrow>,
-    /// Whether the function of the instruction executes those after it too.
-    pub fused: bool,
     /// Whether execution can continue with the next instruction.
     pub falls: bool,
     /// Whether the instruction jumps to one of several places.

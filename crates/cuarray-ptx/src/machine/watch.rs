@@ -428,8 +428,7 @@ impl Machine<'_> {
                 chains: [chains.same, chains.next, chains.stride],
             };
             let record = |access: &Scattered, now: &Now| record_late(access, now, order, shadow, shared_bytes);
-            let products = &launch.program.inner_products;
-            if deferred.list_or(&now, scattered, record, |list| &products[list as usize].offsets) {
+            if deferred.list_or(&now, scattered, record) {
                 return;
             }
         }

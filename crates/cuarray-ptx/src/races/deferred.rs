@@ -44,18 +44,7 @@ struct Base {
 /// A listed access.
 enum Listed {
     Groups { pc: u32, base: u32, offset: u32 },
-    Steps { bases: [u32; 2], steps: Steps },
     Scattered(u32),
-}
-
-/// Steps of two reads each, three instructions apart, with the offsets of a list: an inner product.
-#[derive(Clone, Copy)]
-pub(crate) struct Steps {
-    /// The number of the first read.
-    pub pc: u32,
-    /// The number of the list.
-    pub list: u32,
-    pub count: u32,
 }
 
 /// The place of listed addresses, for further accesses with other offsets.
@@ -163,26 +152,6 @@ impl Deferred {
         listed
     }
 
-    /// Lists the reads of steps, each pair at offsets from two addresses, as [`Deferred::list`] does for one.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
-    pub(crate) fn list_steps(
-        &mut self,
-        now: &Now,
-        [one, other]: [&mut Known; 2],
-        groups: impl Fn(usize) -> Groups,
-        steps: Steps,
-    ) -> bool {
-        self.settle(now);
-        let listed = self.takes(now);
-        if listed {
-            let bases = [self.base(now, one, || groups(0)), self.base(now, other, || groups(1))];
-            self.note(now);
-            self.listed.push(Listed::Steps { bases, steps });
-        }
-        listed
-    }
-
     /// The place of listed addresses, which is kept in `known`.
     #[inline(always)]
     fn base(&mut self, now: &Now, known: &mut Known, groups: impl Fn() -> Groups) -> u32 {
@@ -196,14 +165,13 @@ impl Deferred {
     }
 
     /// Lists an access if it need not be compared at once, and returns whether it does not. Before others, the listed
-    /// accesses go to `record`. `offsets` returns a list of the offsets of [`Steps`].
+    /// accesses go to `record`.
     #[inline(always)]
-    pub(crate) fn list_or<'a>(
+    pub(crate) fn list_or(
         &mut self,
         now: &Now,
         scattered: impl FnOnce() -> Scattered,
         record: impl FnMut(&Scattered, &Now),
-        offsets: impl Fn(u32) -> &'a [[i64; 2]],
     ) -> bool {
         self.settle(now);
         let listed = self.takes(now);
@@ -211,14 +179,14 @@ impl Deferred {
             self.listed.push(Listed::Scattered(self.scattered.len() as u32));
             self.scattered.push((scattered(), *now));
         } else if !self.listed.is_empty() {
-            self.replay(record, offsets);
+            self.replay(record);
         }
         self.note(now);
         listed
     }
 
     #[cold]
-    fn replay<'a>(&mut self, mut record: impl FnMut(&Scattered, &Now), offsets: impl Fn(u32) -> &'a [[i64; 2]]) {
+    fn replay(&mut self, mut record: impl FnMut(&Scattered, &Now)) {
         for access in &self.listed {
             match access {
                 Listed::Scattered(index) => {
@@ -226,13 +194,6 @@ impl Deferred {
                     record(access, now);
                 }
                 Listed::Groups { pc, base, offset } => self.bases[*base as usize].read(*pc, *offset, &mut record),
-                Listed::Steps { bases, steps: Steps { pc, list, count } } => {
-                    for (pc, pair) in (*pc..).step_by(3).zip(&offsets(*list)[..*count as usize]) {
-                        for (read, pc) in [pc, pc + 1].into_iter().enumerate() {
-                            self.bases[bases[read] as usize].read(pc, pair[read] as u32, &mut record);
-                        }
-                    }
-                }
             }
         }
         self.empty();

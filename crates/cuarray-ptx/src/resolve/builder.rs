@@ -500,11 +500,6 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
-    /// Marks the last instruction as one for which the encoder looks.
-    pub(super) fn mark_last(&mut self, results: Results) {
-        self.change_last(|last| last.results = results);
-    }
-
     /// Changes the last instruction of the current block.
     pub(super) fn change_last(&mut self, change: impl FnOnce(&mut Draft)) {
         if let Some(last) = self.blocks[self.current].drafts.last_mut() {

@@ -93,8 +93,6 @@ pub(super) enum Results {
     Load,
     /// A compare-and-swap operation.
     CompareAndSwap,
-    /// A fused multiply-add of `f32`, rounded to nearest, without flushing: of `a`, `b` and `c`.
-    MultiplyAdd,
     /// A sum of the integers `a` and `b` of 64 bits.
     Sum,
 }

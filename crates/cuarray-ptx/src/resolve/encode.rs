@@ -3,7 +3,6 @@
 use super::block_order::order;
 use super::builder::Built;
 use super::draft::{Access, Draft, Next, Operand, ProgramConstants, Results, sources, writes};
-use super::fusion;
 use super::guesses;
 use super::in_place;
 use super::linear::Heads;
@@ -15,7 +14,6 @@ use crate::Error;
 use crate::grammar::types::Width;
 use crate::machine::access_mode::{GUESS, IN_PLACE, SHARED, space, unused_bits};
 use crate::machine::branching;
-use crate::machine::fused::loads_and_multiply_add;
 use crate::machine::linear::LINEAR;
 use crate::machine::program::LEFT_OUT;
 use crate::machine::program::{CONSTANT, Constant, Exec, Function, Instruction, Location, Program, Reached, UNGUARDED};
@@ -49,7 +47,6 @@ pub(super) struct Prepared {
     places: Places,
     sources: stored::Sources,
     guesses: FxHashSet<in_place::Place>,
-    read_counts: Vec<u32>,
     updates: in_place::Updates,
 }
 
@@ -61,7 +58,6 @@ pub(super) fn prepare(built: Built) -> Prepared {
         places: places(&built.blocks, &order, &built.widths, &built.constants),
         sources: stored::sources_of(&built),
         guesses: guesses::guesses(&built.blocks),
-        read_counts: fusion::read_counts(&built.blocks, built.widths.len()),
         updates: in_place::updates(&built.blocks),
         order,
         built,
@@ -167,7 +163,6 @@ impl Encoder<'_> {
         self.starts[index] = self.program.code.len() as u32;
         let block = &self.prepared.built.blocks[index];
         let shapes = shape_bits(block);
-        let mut end_of_product = 0;
         for (at, draft) in block.drafts.iter().enumerate() {
             if let Next::Jump { to, always } = &draft.next {
                 if *always && following == Some(to) {
@@ -176,15 +171,13 @@ impl Encoder<'_> {
                 self.jumps.push((self.program.code.len(), *to));
             }
             let instruction = self.instruction((index, at), draft, shapes[at]);
-            let alone = instruction.extra;
-            let instruction = self.fused(instruction, (index, at), &shapes, &mut end_of_product);
             if let (Access::Load(bytes) | Access::Store(bytes), Operand::Number(mode)) = (&draft.access, draft.c)
                 && space(mode) == SHARED
             {
                 let element = bytes / draft.extra.len().max(1) as u32;
                 self.program.shared_elements.insert(self.program.code.len() as u32, element);
             }
-            self.program.patterns.push(self.pattern(draft, instruction.extra != alone));
+            self.program.patterns.push(self.pattern(draft));
             self.program.code.push(instruction);
             self.program.locations.push(draft.location);
             let Prepared { places, built, .. } = self.prepared;
@@ -218,7 +211,7 @@ impl Encoder<'_> {
         let (d, a, b) = (self.place(draft.d), self.place(draft.a), self.place(draft.b));
         let mut c = self.place(draft.c) | shape;
         match draft.results {
-            Results::Any | Results::CompareAndSwap | Results::Sum | Results::MultiplyAdd => {}
+            Results::Any | Results::CompareAndSwap | Results::Sum => {}
             Results::Load if self.prepared.guesses.contains(&(block, at_draft)) => c |= GUESS,
             Results::Load => {}
             Results::Vector => c |= unused_bits(places.unused.get(&(block, at_draft)).copied().unwrap_or(0)),
@@ -238,8 +231,8 @@ impl Encoder<'_> {
         Instruction { exec, guard, extra, d, a, b, c, imm }
     }
 
-    /// The facts that generated code uses of a draft. `fused` states whether its instruction executes those after it.
-    fn pattern(&self, draft: &Draft, fused: bool) -> Pattern {
+    /// The facts that generated code uses of a draft.
+    fn pattern(&self, draft: &Draft) -> Pattern {
         let built = &self.prepared.built;
         let found = template(draft, &built.widths, &built.constants);
         Pattern {
@@ -248,36 +241,11 @@ impl Encoder<'_> {
             has_kinds: draft.extra.is_empty() && !matches!(draft.next, Next::Indexed(_)),
             accesses: matches!(draft.access, Access::Load(_) | Access::Store(_)),
             narrow: narrow(draft, &built.widths, &built.constants),
-            fused,
             falls: draft.next == Next::On
                 || draft.guard.is_some()
                 || found.is_some_and(|(template, _)| template == Template::BranchIf),
             indexed: matches!(draft.next, Next::Indexed(_)),
         }
-    }
-
-    /// The instruction that also executes those after it, if it begins loads and a multiplication of what they load.
-    fn fused(
-        &mut self,
-        mut instruction: Instruction,
-        (block, at): in_place::Place,
-        shapes: &[u32],
-        end_of_product: &mut usize,
-    ) -> Instruction {
-        let (drafts, shapes) = (&self.prepared.built.blocks[block].drafts[at..], &shapes[at..]);
-        let read_counts = &self.prepared.read_counts;
-        if let Some(used) = fusion::multiply_add(drafts, shapes, read_counts) {
-            instruction.exec = loads_and_multiply_add(instruction.exec);
-            instruction.extra |= used;
-            if at >= *end_of_product
-                && let Some(product) = fusion::inner_product(drafts, shapes, read_counts)
-            {
-                *end_of_product = at + 3 * product.offsets.len();
-                instruction.b = self.program.inner_products.len() as u32;
-                self.program.inner_products.push(product);
-            }
-        }
-        instruction
     }
 
     /// Appends the end, which execution never passes.

@@ -8,7 +8,7 @@
 //! instructions are computed exactly or in double precision, so the results are within the manual's bounds.
 
 use super::builder::Builder;
-use super::draft::{Operand, Results};
+use super::draft::Operand;
 use super::operand::Modifiers;
 use crate::Error;
 use crate::float::{self, BF16, F16, F32, F64, Format, Rounding};
@@ -286,11 +286,7 @@ impl<'a> Builder<'_, 'a> {
         if matches!(opcode, "min" | "max") && instruction.operands.len() == 4 && ty == Type::F32 {
             return self.of_three(instruction, exec, ty, how);
         }
-        self.plain(instruction, exec, ty, &vec![ty; sources(opcode)], how)?;
-        if matches!(opcode, "fma" | "mad") && ty == Type::F32 && how == 0 {
-            self.mark_last(Results::MultiplyAdd);
-        }
-        Ok(())
+        self.plain(instruction, exec, ty, &vec![ty; sources(opcode)], how)
     }
 
     /// `min` and `max` of three numbers.

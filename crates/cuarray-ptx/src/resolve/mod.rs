@@ -22,7 +22,6 @@ mod draft;
 mod element;
 mod encode;
 mod floating;
-mod fusion;
 mod guesses;
 mod in_place;
 mod integer;

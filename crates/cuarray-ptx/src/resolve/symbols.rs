@@ -228,7 +228,6 @@ impl<'a> Symbols<'a> {
             by_lanes: Vec::new(),
             patterns: Vec::new(),
             generated: Generated::default(),
-            inner_products: Vec::new(),
             constants: Vec::new(),
             variables: self.variables.clone(),
             functions: Vec::new(),

@@ -1,4 +1,4 @@
-//! Steps of two loads and a multiply-add. [`Run::over`] executes each kernel with the steps at once and one after another.
+//! Steps of two loads and a multiply-add, as in products of tiles. [`Run::over`] executes each kernel in several ways.
 
 use super::random::{Random, cases};
 use super::*;

@@ -69,7 +69,7 @@ enum Way {
     Generated,
     /// As `Recorded`, by generated code.
     GeneratedRecorded,
-    /// Recorded, without direct accesses, steps of several instructions and linear values.
+    /// Recorded, without direct accesses and linear values.
     LaneByLane,
     /// As `LaneByLane`, and undefined values are followed from the start.
     Followed,

@@ -11,7 +11,6 @@ use super::value::{Kind, Known, Steps, ThreadShape, numbers};
 use crate::grammar::types::Width;
 use crate::machine::access_mode::KEPT;
 use crate::machine::linear::{A, D, LINEAR, Operation};
-use crate::machine::memory::load;
 use crate::machine::program::{Instruction, Program, UNGUARDED};
 use crate::machine::template::Template;
 use rustc_hash::FxHashMap;
@@ -97,7 +96,7 @@ impl Compiled {
 }
 
 impl Generated {
-    /// The instructions of a program without linear values and steps of several instructions. Generated code calls them, and the
+    /// The instructions of a program without linear values. Generated code calls them, and the
     /// interpreter executes them in its place. They observe the shape of their addresses anew, if generated code accesses memory itself.
     pub(in crate::machine) fn plain<'p>(&'p self, program: &Program, keeps_shapes: bool) -> &'p Vec<Instruction> {
         let all = || (0..program.code.len()).map(|pc| plain(program, pc, keeps_shapes)).collect();
@@ -132,8 +131,7 @@ impl Generated {
             }
         });
         let waits = program.hand_over(kernel).strong;
-        let at_once = recorded && !journals && patterns.iter().any(|pattern| pattern.fused);
-        costs.sum::<usize>() <= code.len() && !waits && !at_once
+        costs.sum::<usize>() <= code.len() && !waits
     }
 
     /// Records the executed instructions of a launch of a kernel.
@@ -216,9 +214,6 @@ fn reads_special(program: &Program, block: &Block) -> bool {
 
 fn plain(program: &Program, pc: usize, keeps_shapes: bool) -> Instruction {
     let (mut instruction, pattern) = (program.code[pc], program.patterns[pc]);
-    if pattern.fused {
-        instruction.exec = load::<u32, u32>();
-    }
     if pattern.has_kinds {
         if instruction.extra & LINEAR != 0
             && let Some(by_lanes) = program.by_lanes.get(instruction.imm as usize)

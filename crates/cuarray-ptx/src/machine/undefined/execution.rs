@@ -73,8 +73,6 @@ impl<'p> Machine<'p> {
             let Some(instruction) = code.get(self.pc as usize) else { return };
             self.pc += 1;
             self.executed += 1;
-            // No instruction executes those after it.
-            self.run_end = self.pc;
             // SAFETY: the instruction belongs to the running program, and the frame to its function.
             if unsafe { self.execute_twice(instruction) } == Flow::Stop {
                 return;

@@ -1,6 +1,6 @@
 //! Deferred accesses against the list of all accesses.
 
-use super::super::deferred::{Deferred, Groups, Known, Scattered, Steps};
+use super::super::deferred::{Deferred, Groups, Known, Scattered};
 use super::*;
 
 impl Access {
@@ -26,17 +26,14 @@ impl Block {
     /// As [`Block::found`], for an access to shared memory that may be deferred. Returns nothing if it is.
     fn found_late(&mut self, deferred: &mut Deferred, warp: u32, access: &Access) -> Option<BTreeSet<(u32, u32)>> {
         let Block { order, shadow, .. } = self;
-        // A step has two instructions, which are one here.
-        let now = Now::new(order, warp, access.pc * 2, access.kind);
-        if let Some(groups) = access.groups() {
-            let mut known = [Known::NONE; 2];
-            let steps = Steps { pc: now.pc, list: 0, count: 1 };
-            // The reads of the step have the place of the first read.
-            if deferred.list(&now, &mut known[0], || groups, 0) {
-                let [one, other] = &mut known;
-                assert!(deferred.list_steps(&now, [one, other], |_| groups, steps));
-                return None;
-            }
+        let now = Now::new(order, warp, access.pc, access.kind);
+        let mut known = Known::NONE;
+        if let Some(groups) = access.groups()
+            && deferred.list(&now, &mut known, || groups, 0)
+        {
+            // Several reads at once have the records of single ones.
+            assert!(deferred.list_all(&now, groups, &[(now.pc, 0), (now.pc, 0)]));
+            return None;
         }
         let record = |late: &Scattered, now: &Now| {
             // The lanes are as far apart as the first two of them.
@@ -48,13 +45,13 @@ impl Block {
             let page = shadow.shared_page(u64::from(at(lane)) / PAGE, late.size, PAGES * PAGE);
             page.touch(&row, now, order, &[0; 32], &mut |_, _| panic!("a deferred access races"));
         };
-        if deferred.list_or(&now, || access.scattered(), record, |_| &[[0, 0]]) {
+        if deferred.list_or(&now, || access.scattered(), record) {
             return None;
         }
         let mut pairs = BTreeSet::new();
         let page = shadow.shared_page(access.page, access.row.size, PAGES * PAGE);
         page.touch(&access.row, &now, order, &access.values(), &mut |_, with| {
-            pairs.insert((with.pc().unwrap_or(0) / 2, access.pc));
+            pairs.insert((with.pc().unwrap_or(0), access.pc));
             true
         });
         Some(pairs)
