@@ -223,6 +223,14 @@ impl Store {
         }
     }
 
+    /// Whether a piece has no records, or one of a single unit, which conflicts with nothing.
+    #[inline]
+    pub(super) fn is_of_one(&self, line: &Line, piece: u32) -> bool {
+        let head = self.chains.get(line.chains as usize).map_or(END, |heads| heads[piece as usize & 31]);
+        let of_one = |chained: &Chained| chained.next == END && chained.record.is_of_one();
+        line.marks == END && self.records.get(head as usize).is_none_or(of_one)
+    }
+
     /// Collects the records of a piece: one for each instruction and kind, in the order of the instructions.
     pub(super) fn records(&self, line: &Line, piece: u32, records: &mut Vec<Record>) {
         records.clear();

@@ -179,6 +179,10 @@ impl Grid {
         for page in &self.pages {
             for (index, line) in page.lines.iter().enumerate().filter(|(_, line)| line.may_conflict()) {
                 for piece in 0..32 {
+                    if self.store.is_of_one(line, piece) {
+                        open.drain(..).for_each(&mut report);
+                        continue;
+                    }
                     self.store.records(line, piece, &mut records);
                     let address = page.number * PAGE + ((index as u64 * 32 + u64::from(piece)) << page.shift);
                     for (index, one) in records.iter().enumerate() {

@@ -41,6 +41,11 @@ impl Record {
         Record { one, other: Slot::default(), different: Slot::default(), value, varied }
     }
 
+    /// Whether the accesses are of one unit.
+    pub(super) fn is_of_one(&self) -> bool {
+        self.other.is_none() && self.different.is_none()
+    }
+
     pub(super) fn kind(&self) -> Kind {
         self.one.origin.kind()
     }

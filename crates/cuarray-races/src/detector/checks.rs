@@ -48,11 +48,26 @@ impl Detector {
     /// The accesses as the history shows them: the bytes from the first to the last in each allocation.
     pub(super) fn hulls(&self, touches: impl Iterator<Item = (Region, AccessKind)>) -> Box<[Access]> {
         let mut hulls: BTreeMap<(u64, bool), (AccessKind, u64, u64)> = BTreeMap::new();
+        let mut last: Option<(&Block, AccessKind, (u64, u64))> = None;
+        let mut add = |(block, kind, (start, end)): (u64, AccessKind, (u64, u64))| {
+            let hull = hulls.entry((block, kind == AccessKind::Read)).or_insert((kind, start, end));
+            (hull.1, hull.2) = (hull.1.min(start), hull.2.max(end));
+        };
+        // The boxes of an allocation follow each other.
         for (region, kind) in touches {
-            let block = self.blocks.at(region.start()).map_or(region.start(), |block| block.address);
-            let hull = hulls.entry((block, kind == AccessKind::Read)).or_insert((kind, region.start(), region.end()));
-            (hull.1, hull.2) = (hull.1.min(region.start()), hull.2.max(region.end()));
+            let (start, end) = (region.start(), region.end());
+            match last.as_mut().filter(|last| last.1 == kind && (last.0.address..last.0.end()).contains(&start)) {
+                Some((.., hull)) => *hull = (hull.0.min(start), hull.1.max(end)),
+                None => {
+                    last.take().into_iter().for_each(|(block, kind, hull)| add((block.address, kind, hull)));
+                    match self.blocks.at(start) {
+                        Some(block) => last = Some((block, kind, (start, end))),
+                        None => add((start, kind, (start, end))),
+                    }
+                }
+            }
         }
+        last.into_iter().for_each(|(block, kind, hull)| add((block.address, kind, hull)));
         let access = |(kind, start, end)| Access { kind, bytes: Range { address: start, length: end - start } };
         hulls.into_values().map(access).collect()
     }

@@ -1,5 +1,7 @@
 //! The shadow memory's view of an operation: the conflicts of its accesses, and those that memory has ordered.
 
+use super::shadow::ROWS;
+use super::values::Touches;
 use super::*;
 
 /// The conflicts of the accesses of an operation, by the shadow memory.
@@ -59,16 +61,54 @@ impl Observed {
     fn run(&mut self, shadow: &mut Shadow, effect: &Effect, by: &Observer<'_>, reads: &Reads<'_>) {
         let accesses = effect.by_manner();
         if let Effect::Ran { updated, .. } = effect {
-            self.unwritten.extend(updated.iter().filter_map(|region| reads.unwritten_of_update(shadow, region)));
-        }
-        for (region, access, manner) in &accesses {
-            if !shadow.holds(region.start()) {
-                self.stray.push((*region, *access));
-            } else if *access == AccessKind::Read {
-                self.unwritten.extend(reads.unwritten(shadow, region));
+            let mut rest = updated.as_slice();
+            while let Some(first) = rest.first() {
+                let (near, others) = rest.split_at(reads.count_near(rest, |region| region));
+                if shadow.has_unwritten(first.start(), near[near.len() - 1].end()) {
+                    self.unwritten.extend(near.iter().filter_map(|region| reads.unwritten_of_update(shadow, region)));
+                }
+                rest = others;
             }
-            self.access(shadow, region, *access, &Observer { manner: *manner, ..*by });
         }
+        for alike in accesses.chunk_by(|one, next| (one.1, one.2) == (next.1, next.2)) {
+            let mut rest = alike;
+            while !rest.is_empty() {
+                let (near, others) = rest.split_at(reads.count_near(rest, |(region, ..)| region));
+                match near.len() as u64 > ROWS && shadow.holds(near[0].0.start()) {
+                    true => self.touch_together(shadow, near, by, reads),
+                    false => near.iter().for_each(|touch| self.touch(shadow, touch, by, reads)),
+                }
+                rest = others;
+            }
+        }
+    }
+
+    /// Enters many accesses of one kind to one allocation.
+    fn touch_together(&mut self, shadow: &mut Shadow, touches: &[Touches], by: &Observer<'_>, reads: &Reads<'_>) {
+        let (first, access, manner) = touches[0];
+        let end = touches[touches.len() - 1].0.end();
+        if access == AccessKind::Read && shadow.has_unwritten(first.start(), end) {
+            self.unwritten.extend(touches.iter().filter_map(|(region, ..)| reads.unwritten(shadow, region)));
+        }
+        let by = Observer { manner, ..*by };
+        let mut ranges = Vec::new();
+        for (region, ..) in touches {
+            match region.row_count() > ROWS {
+                true => self.access(shadow, region, access, &by),
+                false => ranges.extend(region.rows()),
+            }
+        }
+        self.races.push((shadow.access_ranges(ranges.into(), access, &by), access));
+    }
+
+    fn touch(&mut self, shadow: &mut Shadow, touch: &Touches, by: &Observer<'_>, reads: &Reads<'_>) {
+        let (region, access, manner) = *touch;
+        if !shadow.holds(region.start()) {
+            self.stray.push((region, access));
+        } else if access == AccessKind::Read {
+            self.unwritten.extend(reads.unwritten(shadow, &region));
+        }
+        self.access(shadow, &region, access, &Observer { manner, ..*by });
     }
 }
 

@@ -215,20 +215,23 @@ impl Touched {
 }
 
 /// Converts ranges, which are sorted by address within each kind of touch, to boxes. Ranges of equal length at equal distances become
-/// one box if `block` gives them the same number.
-pub(super) fn boxes(ranges: &[Touched], block: impl Fn(u64) -> u64) -> Vec<(Region, Touch, Manner)> {
-    let mut boxes = Vec::new();
+/// one box, if they are in one allocation: `end` gives the end of the allocation with an address.
+pub(super) fn boxes(ranges: &[Touched], end: impl Fn(u64) -> u64) -> Vec<(Region, Touch, Manner)> {
+    let (mut boxes, mut allocation) = (Vec::new(), 0..0);
     let mut rest = ranges;
     while let [first, others @ ..] = rest {
         let width = first.end - first.start;
         let behind = others.first().filter(|next| next.start >= first.end);
         let step = behind.map_or(0, |next| next.start - first.start);
+        if step > 0 && !allocation.contains(&first.start) {
+            allocation = first.start..end(first.start);
+        }
         let alike = |(index, next): (u64, &Touched)| {
             step > 0
                 && (next.touch, next.manner) == (first.touch, first.manner)
                 && next.end - next.start == width
                 && Some(next.start) == step.checked_mul(index).map(|distance| first.start + distance)
-                && block(next.start) == block(first.start)
+                && next.start < allocation.end
         };
         let count = 1 + (1..).zip(others).take_while(|pair| alike(*pair)).count();
         let extent = Extent { width, height: count as u64, depth: 1 };
@@ -280,13 +283,16 @@ mod tests {
             touched(90, 100, write),
             touched(100, 110, update),
         ]);
-        let found = |block: fn(u64) -> u64| {
-            let boxes = boxes(&ranges, block);
+        let found = |end: fn(u64) -> u64| {
+            let boxes = boxes(&ranges, end);
             boxes.iter().map(|(region, touch, _)| (region.start(), region.row_count(), *touch)).collect::<Vec<_>>()
         };
-        assert_eq!(found(|_| 0), [(0, 100, read), (1600, 1, read), (5, 1, write), (90, 1, write), (100, 1, update)]);
+        assert_eq!(
+            found(|_| u64::MAX),
+            [(0, 100, read), (1600, 1, read), (5, 1, write), (90, 1, write), (100, 1, update)]
+        );
         // Two allocations; the second starts at 800.
-        assert_eq!(found(|address| address / 800)[..2], [(0, 50, read), (800, 50, read)]);
+        assert_eq!(found(|address| (address / 800 + 1) * 800)[..2], [(0, 50, read), (800, 50, read)]);
     }
 
     #[test]

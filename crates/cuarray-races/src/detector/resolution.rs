@@ -101,8 +101,8 @@ impl Detector {
     /// The accesses of work that has run, as boxes.
     pub(super) fn parted(&self, touched: &[Touched]) -> Parted {
         let mut parted = Parted::default();
-        let block = |address| self.blocks.at(address).map_or(0, |block| block.address);
-        for (region, touch, manner) in region::boxes(touched, block) {
+        let end = |address| self.blocks.at(address).map_or(address, |block| block.end());
+        for (region, touch, manner) in region::boxes(touched, end) {
             let access = if touch == Touch::Read { AccessKind::Read } else { AccessKind::Write };
             match touch {
                 Touch::Update => parted.updated.push(region),

@@ -82,12 +82,16 @@ impl Detector {
             self.is_wholly_unwritten(block) && bytes(&mut updated.iter().copied(), block) >= bytes(&mut written, block)
         };
         // The regions of an allocation follow each other.
-        let (mut found, mut last) = (Vec::new(), None);
+        let (mut found, mut last): (_, Option<(&Block, bool)>) = (Vec::new(), None);
         for region in updated {
-            let Some(block) = self.blocks.at(region.start()) else { continue };
-            let counted = last.filter(|(address, _)| *address == block.address).map(|(_, counted)| counted);
-            let counted = counted.unwrap_or_else(|| counts(block));
-            last = Some((block.address, counted));
+            let known = last.filter(|(block, _)| (block.address..block.end()).contains(&region.start()));
+            let Some((block, counted)) = known.or_else(|| {
+                let block = self.blocks.at(region.start())?;
+                Some((&**block, counts(block)))
+            }) else {
+                continue;
+            };
+            last = Some((block, counted));
             if counted {
                 found.push((region.start(), region.end()));
             }
@@ -101,7 +105,7 @@ impl Detector {
 }
 
 /// An access of work that has run.
-type Touches = (Region, AccessKind, Manner);
+pub(super) type Touches = (Region, AccessKind, Manner);
 
 impl Values {
     /// The unwritten bytes among those that the launch has read without following them.
@@ -121,6 +125,19 @@ pub(super) struct Reads<'a> {
 }
 
 impl Reads<'_> {
+    /// The number of accesses at the start of a list that are in one allocation, each behind the one before.
+    pub(super) fn count_near<T>(&self, list: &[T], region: impl Fn(&T) -> &Region) -> usize {
+        let Some(block) = list.first().and_then(|first| self.blocks.at(region(first).start())) else { return 1 };
+        let mut behind = block.address;
+        let is_near = |next: &&T| {
+            let next = region(next);
+            let near = behind <= next.start() && next.end() <= block.end();
+            behind = next.end();
+            near
+        };
+        list.iter().take_while(is_near).count().max(1)
+    }
+
     fn follows(&self, region: &Region) -> bool {
         let holds = |block: &Arc<Block>| (block.address..block.end()).contains(&region.start());
         self.values.is_some() && !self.made.iter().any(holds)

@@ -3,6 +3,7 @@
 //! [`exports`] checks and enqueues launches; [`work`] runs them on the machine of `cuarray-ptx`; [`findings`] and [`failures`]
 //! report what the machine has found, [`deadlocks`] launches that never end, and [`watchdog`] ends long ones. A launch as data is an [object](crate::objects::launch), because streams and graphs hold it.
 
+mod accessed;
 mod arguments;
 mod conditions;
 mod deadlocks;

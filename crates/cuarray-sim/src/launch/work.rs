@@ -4,6 +4,7 @@
 //! failing kernel its context has failed, as on a GPU: every later call returns that error until the context is
 //! destroyed.
 
+use super::accessed::{self, strength};
 use super::deadlocks::Others;
 use super::failures::fail_launch;
 use super::findings::{kernel_race, misuses};
@@ -14,7 +15,6 @@ use super::watchdog::Watchdog;
 use crate::launch::conditions;
 use crate::memory_operations::work;
 use crate::module::loading;
-use crate::objects::allocation::Kind;
 use crate::objects::code::Partly;
 use crate::objects::heap::Heap;
 use crate::objects::launch::Launch;
@@ -22,9 +22,8 @@ use crate::objects::work::Accesses;
 use crate::state::State;
 use crate::texture::work as textures;
 use cuarray_abi::*;
-use cuarray_ptx::{AccessKind as TouchKind, FaultKind, Outcome, Outlook, Region, Service, TouchedRange};
-use cuarray_races::{Fences, Manner, Strength, Ticket, Touch, Touched, Unwritten, Values};
-use std::collections::BTreeSet;
+use cuarray_ptx::{FaultKind, Outcome, Outlook, Region, Service, TouchedRange};
+use cuarray_races::{Fences, Ticket, Unwritten, Values};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// The driver's services for the kernels of a launch.
@@ -183,23 +182,8 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
             heap.report(state, ticket, device);
         }
     }
-    let converted = |touched| {
-        let mut parts = Vec::new();
-        // The memory of a library is its own business.
-        let is_of_library = |range: &TouchedRange| {
-            state.memory.has_library
-                && state.memory.find(range.start).is_some_and(|allocation| matches!(allocation.kind, Kind::Library(_)))
-        };
-        for range in without_overwritten(touched).into_iter().filter(|range| !is_of_library(range)) {
-            match &heap {
-                Some(heap) => heap.split(range, &mut parts),
-                None => parts.push(range),
-            }
-        }
-        parts.into_iter().map(noted).collect()
-    };
-    let (before_wait, mut touched): (Vec<Touched>, Vec<Touched>) =
-        (converted(&outcome.before_wait), converted(&outcome.touched));
+    let accessed = |touched| accessed::accessed(&state.memory, heap.as_ref(), touched);
+    let (before_wait, mut touched) = (accessed(&outcome.before_wait), accessed(&outcome.touched));
     touched.extend(set);
     if let Some(ticket) = ticket
         && state.memory_waits > 0
@@ -244,61 +228,6 @@ fn heap_of(state: &mut State, context: CUcontext) -> Option<Arc<Heap>> {
     Some(heap)
 }
 
-/// Converts a range that a kernel accessed.
-fn noted(range: TouchedRange) -> Touched {
-    let touch = match range.kind {
-        TouchKind::Read => Touch::Read,
-        TouchKind::Write => Touch::Write,
-        TouchKind::Update => Touch::Update,
-    };
-    let TouchedRange { released, acquired, .. } = range;
-    let manner = Manner { strength: strength(range.strength), released, acquired };
-    Touched { start: range.start, end: range.end, touch, manner }
-}
-
-fn strength(strength: cuarray_ptx::Strength) -> Strength {
-    match strength {
-        cuarray_ptx::Strength::Weak => Strength::Weak,
-        cuarray_ptx::Strength::Device => Strength::Device,
-        cuarray_ptx::Strength::System => Strength::System,
-    }
-}
-
-/// Removes written bytes from the reads of each manner, because a later access conflicts with the write anyway. Keeps
-/// all other ranges.
-fn without_overwritten(touched: &[TouchedRange]) -> Vec<TouchedRange> {
-    let mut kept = Vec::new();
-    let manner_of = |range: &TouchedRange| (range.strength, range.released, range.acquired);
-    let accesses = touched.iter().filter(|range| range.kind != TouchKind::Update);
-    let manners: BTreeSet<_> = accesses.map(manner_of).collect();
-    for manner in manners {
-        let of = |kind| {
-            let alike = move |range: &&TouchedRange| range.kind == kind && manner_of(range) == manner;
-            touched.iter().filter(alike).copied().collect::<Vec<_>>()
-        };
-        let (reads, writes) = (of(TouchKind::Read), of(TouchKind::Write));
-        let mut next = 0;
-        for read in reads {
-            let mut start = read.start;
-            while next < writes.len() && writes[next].end <= start {
-                next += 1;
-            }
-            for write in writes[next..].iter().take_while(|write| write.start < read.end) {
-                if start < write.start {
-                    kept.push(TouchedRange { start, end: write.start, ..read });
-                }
-                start = start.max(write.end);
-            }
-            if start < read.end {
-                kept.push(TouchedRange { start, ..read });
-            }
-        }
-        kept.extend(writes);
-    }
-    kept.extend(touched.iter().filter(|range| range.kind == TouchKind::Update));
-    kept
-}
-
 /// The number of threads that execute blocks.
 fn workers(cores: usize) -> usize {
     /// The cores of the process. Counting them opens the files of its control group.
@@ -332,7 +261,7 @@ mod tests {
             .map(|(start, end)| TouchedRange {
                 start: start << 20,
                 end: end << 20,
-                kind: TouchKind::Write,
+                kind: cuarray_ptx::AccessKind::Write,
                 strength: cuarray_ptx::Strength::Weak,
                 released: false,
                 acquired: false,

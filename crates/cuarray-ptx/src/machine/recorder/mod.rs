@@ -156,17 +156,23 @@ impl Page {
             if word == last {
                 ones &= u64::MAX >> (63 - (end - 1) % 64);
             }
-            if written {
-                self.weak[1][word] |= ones;
-            } else {
-                let fresh = ones & !self.written(word);
-                meets |= self.unwritten.may_meet(word, fresh);
-                self.weak[2][word] |= fresh;
-                self.weak[0][word] |= ones;
-            }
+            meets |= self.note_word(word, ones, written);
             ones = u64::MAX;
         }
         meets
+    }
+
+    /// As [`Page::note_weak`], for bytes of one word as bits.
+    #[inline(always)]
+    fn note_word(&mut self, word: usize, ones: u64, written: bool) -> bool {
+        if written {
+            self.weak[1][word] |= ones;
+            return false;
+        }
+        let fresh = ones & !self.written(word);
+        self.weak[2][word] |= fresh;
+        self.weak[0][word] |= ones;
+        self.unwritten.may_meet(word, fresh)
     }
 
     /// The bytes of a word that any access has written.
@@ -300,6 +306,14 @@ impl Recorder {
         let mut meets = false;
         let (mut at, end) = (offset, offset + size);
         let plain = self.strength == Strength::Weak && self.ordering.is_none() && !self.updates;
+        if plain
+            && offset % 64 + size <= 64
+            && let Some(Some(page)) = pages.get_mut((offset / PAGE) as usize)
+        {
+            // Single elements are mostly in pages that were accessed before.
+            let ones = (u64::MAX >> (64 - size.clamp(1, 64))) << (offset % 64);
+            return page.note_word((offset % PAGE / 64) as usize, ones, written) && self.follows;
+        }
         while at < end {
             let number = (at / PAGE) as usize;
             if pages.len() <= number {

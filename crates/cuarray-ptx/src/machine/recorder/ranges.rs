@@ -42,6 +42,15 @@ fn ranges_like(like: &TouchedRange, accessed: &[Pages], regions: &[Region], rang
             if is_untouched(plane) || kind == AccessKind::Update && is_unwritten() {
                 continue;
             }
+            let is_whole = |plane: &Plane| plane.iter().fold(u64::MAX, |all, word| all & word) == u64::MAX;
+            if page.placed.is_none() && kind != AccessKind::Update && is_whole(plane) {
+                let start = region.start + number as u64 * PAGE;
+                match open.as_mut() {
+                    Some(range) if range.1 == start => range.1 = start + PAGE,
+                    _ => ranges.extend(open.replace((start, start + PAGE)).map(range_of)),
+                }
+                continue;
+            }
             for (word_index, word) in plane.iter().enumerate() {
                 let base = region.start + number as u64 * PAGE + word_index as u64 * 64;
                 let kept = if kind == AccessKind::Update {

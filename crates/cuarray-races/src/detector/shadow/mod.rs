@@ -1,22 +1,25 @@
 //! Shadow memory: the last accesses to every byte, and whether it was ever written.
 //!
-//! Memory is divided into segments. All bytes of a segment have one history: the last plain write, the other accesses
-//! since then that no later access stands for, and whether the bytes were written. Strong accesses, such as atomic
+//! Memory is divided into segments. All bytes of a segment have one history: the last plain write, and the other accesses
+//! since then that no later access stands for. Strong accesses, such as atomic
 //! operations, do not conflict with each other, so one of them does not stand for an earlier one of another lane. An access splits the segments at its ends,
 //! is compared with their records, and is recorded in them. Equal neighbours are merged. So the number of segments
 //! depends on how differently a program treats parts of its memory, not on the number of operations. A look-up takes
 //! time logarithmic in the number of segments.
 //!
 //! A record that happens before every later operation can never be part of a finding. The next access drops it. A box
-//! with very many rows would make very many segments. A separate list stores such boxes as whole boxes. The list is
-//! exact about conflicts, and counts every byte that the box spans as written.
+//! with very many rows, or very many single elements, would make very many segments. A separate list stores the areas of such accesses as
+//! a whole. It is exact about conflicts. The bytes that nothing has written are a [set](unwritten) of their own.
 
+mod area;
 mod conflict;
 mod record;
 mod segment;
+mod unwritten;
 
 use super::region::{Region, Strength};
 use crate::finding::AccessKind;
+use area::Area;
 pub(super) use conflict::{Conflict, Met};
 use conflict::{Found, note};
 pub(super) use record::Observer;
@@ -24,15 +27,17 @@ use record::Record;
 use segment::Segment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
+use unwritten::Unwritten;
 
-/// Boxes with more rows than this are stored as whole boxes.
-const ROWS: u64 = 64;
-/// The number of stored whole boxes. Beyond it, the older half is stored row by row.
-const TALL: usize = 4096;
+/// Boxes with more rows than this are stored whole. So are more single ranges in one allocation.
+pub(super) const ROWS: u64 = 64;
+/// The number of areas that are stored whole, and of their single ranges. Beyond it, the older half is stored row by row.
+const WHOLE: usize = 4096;
+const RANGES: u64 = 1 << 22;
 
-/// A box that is stored whole.
-struct Tall {
-    region: Region,
+/// An access to an area that is stored whole.
+struct Whole {
+    area: Area,
     record: Record,
 }
 
@@ -40,7 +45,10 @@ struct Tall {
 #[derive(Default)]
 pub(super) struct Shadow {
     segments: BTreeMap<u64, Segment>,
-    tall: Vec<Tall>,
+    whole: Vec<Whole>,
+    /// The number of runs of bytes in these areas.
+    runs: u64,
+    unwritten: Unwritten,
     /// The operations that the accesses of the running check have synchronized with through memory.
     pub met: Vec<Met>,
     /// The number of segments after the last sweep.
@@ -54,7 +62,8 @@ impl Shadow {
     /// Adds memory without accesses. An allocation in a stream counts as the first write.
     pub(super) fn create(&mut self, start: u64, end: u64, written: bool, by: Option<&Observer<'_>>) {
         let write = by.map(|observer| observer.record(AccessKind::Create));
-        self.segments.insert(start, Segment { end, write, since: Vec::new(), written, first: true, last: true });
+        self.segments.insert(start, Segment { end, write, since: Vec::new(), first: true, last: true });
+        if written { self.unwritten.remove(start, end) } else { self.unwritten.add(start, end) }
     }
 
     /// Removes freed memory. Returns the accesses that do not happen before the free.
@@ -64,6 +73,7 @@ impl Shadow {
             self.same.values_mut().for_each(|others| others.retain(|(_, other)| *other != start));
             self.same.retain(|_, others| !others.is_empty());
         }
+        self.unwritten.remove(start, end);
         let keys: Vec<u64> = self.segments.range(start..end).map(|(key, _)| *key).collect();
         for key in keys {
             let Some(segment) = self.segments.remove(&key) else { continue };
@@ -72,11 +82,11 @@ impl Shadow {
                 note(&mut conflicts, (record, &free), key, segment.end);
             }
         }
-        self.tall.retain(|tall| {
-            let (first, behind) = (tall.region.start(), tall.region.end());
+        self.whole.retain(|whole| {
+            let (first, behind) = whole.area.hull();
             let gone = first < end && behind > start;
-            if gone && !by.follows(&tall.record) {
-                note(&mut conflicts, (&tall.record, &free), first, behind);
+            if gone && !by.follows(&whole.record) {
+                note(&mut conflicts, (&whole.record, &free), first, behind);
             }
             !gone
         });
@@ -85,19 +95,34 @@ impl Shadow {
 
     /// Records an access to a box, and returns the accesses that it conflicts with.
     pub(super) fn access(&mut self, region: &Region, access: AccessKind, by: &Observer<'_>) -> Vec<Conflict> {
+        self.access_area(Area::Box(*region), access, by)
+    }
+
+    /// Records an access to single ranges of one allocation, in ascending order, as [`Shadow::access`] does.
+    pub(super) fn access_ranges(
+        &mut self,
+        ranges: Box<[(u64, u64)]>,
+        access: AccessKind,
+        by: &Observer<'_>,
+    ) -> Vec<Conflict> {
+        if ranges.is_empty() { Vec::new() } else { self.access_area(Area::Ranges(ranges), access, by) }
+    }
+
+    fn access_area(&mut self, area: Area, access: AccessKind, by: &Observer<'_>) -> Vec<Conflict> {
         let (mut found, new) = (Found::default(), by.record(access));
         if !self.same.is_empty() {
-            self.access_same(region, &new, by);
+            self.access_same(&area, &new, by);
         }
-        if !self.tall.is_empty() {
-            self.meet_tall(region, &new, by, &mut found);
+        if !self.whole.is_empty() {
+            self.meet_whole(&area, &new, by, &mut found);
         }
-        if region.row_count() > ROWS {
-            self.access_tall(region, new, by, &mut found);
+        if new.writes() {
+            area.each(|start, end| self.unwritten.remove(start, end));
+        }
+        if area.count() > ROWS {
+            self.access_whole(area, new, by, &mut found);
         } else {
-            for (start, end) in region.rows() {
-                self.touch(start, end, &new, by, &mut found);
-            }
+            area.each(|start, end| self.touch(start, end, &new, by, &mut found));
         }
         self.met.extend(found.met);
         found.conflicts
@@ -122,13 +147,17 @@ impl Shadow {
                 let end = segment.end - other + start;
                 let write = segment.write.as_ref().map(Record::elsewhere);
                 let since = segment.since.iter().map(Record::elsewhere).collect();
-                let copy = Segment { end, write, since, written: segment.written, first, last };
+                let copy = Segment { end, write, since, first, last };
                 (key - other + start, copy)
             })
             .collect();
         self.segments.retain(|key, _| !(start..start + length).contains(key));
         self.segments.extend(history);
         self.unite(other, other + length);
+        self.unwritten.remove(start, start + length);
+        for (first, behind) in self.unwritten.parts(other, other + length) {
+            self.unwritten.add(first - other + start, behind - other + start);
+        }
     }
 
     /// A box, and its rows in the other ranges that have the same bytes.
@@ -147,24 +176,28 @@ impl Shadow {
     }
 
     /// Records an access in the other ranges that have the same bytes.
-    fn access_same(&mut self, region: &Region, new: &Record, by: &Observer<'_>) {
-        let (start, end, new) = (region.start(), region.end(), new.elsewhere());
+    fn access_same(&mut self, area: &Area, new: &Record, by: &Observer<'_>) {
+        let ((start, end), new) = (area.hull(), new.elsewhere());
         let meets = |first: &u64, behind: &u64| *first < end && *behind > start;
         let ranges = self.same.range(..end).flat_map(|(first, others)| others.iter().map(|other| (*first, *other)));
         let ranges: Vec<_> = ranges.filter(|(first, (behind, _))| meets(first, behind)).collect();
         for (first, (behind, other)) in ranges {
-            for (from, to) in region.rows() {
+            area.each(|from, to| {
                 let (from, to) = (from.max(first), to.min(behind));
                 if from < to {
+                    let (from, to) = (from - first + other, to - first + other);
                     // Every access is recorded in all ranges, so the conflicts are found where it was made.
-                    self.touch(from - first + other, to - first + other, &new, by, &mut Found::default());
+                    self.touch(from, to, &new, by, &mut Found::default());
+                    if new.writes() {
+                        self.unwritten.remove(from, to);
+                    }
                 }
-            }
+            });
         }
     }
 
     fn touch(&mut self, start: u64, end: u64, new: &Record, by: &Observer<'_>, found: &mut Found) {
-        if let Some(segment) = self.whole(start, end) {
+        if let Some(segment) = self.allocation(start, end) {
             return segment.touch(start, new, by, found);
         }
         self.split(start, end);
@@ -175,7 +208,7 @@ impl Shadow {
     }
 
     /// The segment of `start..end`, if it is a whole allocation: the common and fast case.
-    fn whole(&mut self, start: u64, end: u64) -> Option<&mut Segment> {
+    fn allocation(&mut self, start: u64, end: u64) -> Option<&mut Segment> {
         self.segments.get_mut(&start).filter(|segment| segment.end == end && segment.first && segment.last)
     }
 
@@ -216,62 +249,62 @@ impl Shadow {
         }
     }
 
-    /// Compares an access with the whole boxes, and drops boxes that can no longer conflict.
-    fn meet_tall(&mut self, region: &Region, new: &Record, by: &Observer<'_>, found: &mut Found) {
-        let (start, end) = (region.start(), region.end());
-        self.tall.retain(|tall| {
-            if by.settled(&tall.record) {
+    /// Compares an access with the whole areas, and drops areas that can no longer conflict.
+    fn meet_whole(&mut self, area: &Area, new: &Record, by: &Observer<'_>, found: &mut Found) {
+        let (start, end) = area.hull();
+        self.whole.retain(|whole| {
+            if by.settled(&whole.record) {
                 return false;
             }
-            if tall.region.start() >= end || tall.region.end() <= start {
+            let (first, behind) = whole.area.hull();
+            if first >= end || behind <= start {
                 return true;
             }
-            let known = by.follows(&tall.record);
-            if !known && tall.region.overlaps(region) {
-                found.compare(new, &tall.record, start.max(tall.region.start()), end.min(tall.region.end()));
+            let known = by.follows(&whole.record);
+            if !known && let Some((from, to)) = whole.area.shared(area) {
+                found.compare(new, &whole.record, from, to);
             }
-            // A later row that covers the box replaces it.
-            let covered = region.row_count() == 1 && start <= tall.region.start() && end >= tall.region.end();
+            // A later row that covers the area replaces it.
+            let covered = area.count() == 1 && start <= first && end >= behind;
             !(known && covered && new.writes() && new.manner.strength == Strength::Weak)
         });
     }
 
-    fn access_tall(&mut self, region: &Region, new: Record, by: &Observer<'_>, found: &mut Found) {
-        let (start, end) = (region.start(), region.end());
+    fn access_whole(&mut self, area: Area, new: Record, by: &Observer<'_>, found: &mut Found) {
+        let (start, end) = area.hull();
         let first = self.segments.range(..=start).next_back().map_or(start, |(key, _)| *key);
-        for (key, segment) in self.segments.range_mut(first..end).filter(|(_, segment)| segment.end > start) {
-            if !region.meets(*key, segment.end) {
-                continue;
-            }
-            for record in segment.write.iter().chain(&segment.since).filter(|record| !by.follows(record)) {
-                found.compare(&new, record, start.max(*key), end.min(segment.end));
-            }
-            segment.written |= new.writes();
-        }
-        let same = |tall: &Tall| {
-            let (one, other) = (tall.region.hull(), region.hull());
-            one == other && tall.region.row_count() == region.row_count() && tall.record.kind() == new.kind()
-        };
-        match self.tall.iter_mut().find(|tall| same(tall) && by.follows(&tall.record)) {
-            Some(tall) => tall.record = new,
-            None => {
-                if self.tall.len() >= TALL {
-                    self.store_rows(TALL / 2);
-                }
-                self.tall.push(Tall { region: *region, record: new });
+        for (key, segment) in self.segments.range(first..end).filter(|(_, segment)| segment.end > start) {
+            let mut unordered =
+                segment.write.iter().chain(&segment.since).filter(|record| !by.follows(record)).peekable();
+            if unordered.peek().is_some()
+                && let Some((from, to)) = area.within(*key, segment.end)
+            {
+                unordered.for_each(|record| found.compare(&new, record, from, to));
             }
         }
+        let same =
+            |whole: &Whole| whole.record.kind() == new.kind() && whole.area.is_same(&area) && by.follows(&whole.record);
+        if let Some(whole) = self.whole.iter_mut().find(|whole| same(whole)) {
+            whole.record = new;
+            return;
+        }
+        if self.whole.len() >= WHOLE || self.runs > RANGES {
+            self.store_rows(self.whole.len().div_ceil(2));
+        }
+        self.whole.push(Whole { area, record: new });
+        self.runs =
+            self.whole.iter().map(|whole| if let Area::Ranges(_) = whole.area { whole.area.count() } else { 0 }).sum();
     }
 
-    /// Stores the oldest whole boxes row by row. Their rows are older than other records of the same bytes, so they
+    /// Stores the oldest whole areas row by row. Their rows are older than other records of the same bytes, so they
     /// replace none.
     fn store_rows(&mut self, count: usize) {
-        for Tall { region, record } in self.tall.drain(..count).collect::<Vec<_>>() {
-            for (start, end) in region.rows() {
+        for Whole { area, record } in self.whole.drain(..count).collect::<Vec<_>>() {
+            area.each(|start, end| {
                 self.split(start, end);
                 self.segments.range_mut(start..end).for_each(|(_, segment)| segment.since.push(record.clone()));
                 self.unite(start, end);
-            }
+            });
         }
     }
 
@@ -284,36 +317,38 @@ impl Shadow {
     pub(super) fn last_write(&self, address: u64) -> Option<&Record> {
         let (_, segment) = self.segments.range(..=address).next_back().filter(|(_, segment)| segment.end > address)?;
         let strong = segment.since.iter().rev().find(|record| record.writes());
-        strong.or(segment.write.as_ref())
+        let writes = |whole: &&Whole| whole.record.writes() && whole.area.within(address, address + 1).is_some();
+        let whole = self.whole.iter().rev().find(writes).map(|whole| &whole.record);
+        strong.or(segment.write.as_ref()).into_iter().chain(whole).max_by_key(|record| record.operation.ordinal)
     }
 
-    /// Takes the bytes as written, without a record of an access. They begin and end with an allocation.
+    /// Takes the bytes as written, without a record of an access.
     pub(super) fn take_as_written(&mut self, start: u64, end: u64) {
-        self.segments.range_mut(start..end).for_each(|(_, segment)| segment.written = true);
+        self.unwritten.remove(start, end);
     }
 
     /// The unwritten parts of `start..end`.
     pub(super) fn unwritten(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
-        let first = self.segments.range(..=start).next_back().map_or(start, |(key, _)| *key);
-        let segments = self.segments.range(first..end).filter(|(_, segment)| segment.end > start && !segment.written);
-        segments.map(|(key, segment)| (start.max(*key), end.min(segment.end))).collect()
+        self.unwritten.parts(start, end)
     }
 
-    /// Whether the bytes of `start..end` have one history, in which nothing has written them.
+    /// Whether any byte of `start..end` is unwritten.
+    pub(super) fn has_unwritten(&self, start: u64, end: u64) -> bool {
+        self.unwritten.meets(start, end)
+    }
+
+    /// Whether nothing has written any byte of `start..end`.
     pub(super) fn is_unwritten(&self, start: u64, end: u64) -> bool {
-        let first = self.segments.range(..=start).next_back();
-        first.is_some_and(|(_, segment)| segment.end >= end && !segment.written)
+        self.unwritten.holds(start, end)
     }
 
-    /// The unwritten bytes of a box: the first address and the address after the last. A whole box counts only if
-    /// none of its bytes was written.
+    /// The unwritten bytes of a box: the first address and the address after the last.
     ///
     /// A copy of a strided array to the host often includes the bytes between the elements, which are never used. With
     /// `padding`, gaps between written bytes do not count if their lengths repeat.
     pub(super) fn unwritten_of(&self, region: &Region, padding: bool) -> Option<(u64, u64)> {
-        if region.row_count() > ROWS {
-            let (start, end) = (region.start(), region.end());
-            return self.is_unwritten(start, end).then_some((start, end));
+        if !self.unwritten.meets(region.start(), region.end()) {
+            return None;
         }
         let parts = region.rows().flat_map(|(start, end)| {
             let parts = self.unwritten(start, end);
@@ -324,7 +359,7 @@ impl Shadow {
 
     /// The unwritten parts of a box, as ranges of offsets in its packed bytes.
     pub(super) fn holes(&self, region: &Region) -> Vec<(u64, u64)> {
-        if region.row_count() > ROWS {
+        if !self.unwritten.meets(region.start(), region.end()) {
             return Vec::new();
         }
         let (mut holes, mut packed) = (Vec::new(), 0);
@@ -338,26 +373,22 @@ impl Shadow {
 
     /// Marks these parts of a box as unwritten.
     pub(super) fn unwrite(&mut self, region: &Region, holes: &[(u64, u64)]) {
-        if region.row_count() > ROWS || holes.is_empty() {
-            return;
-        }
-        let mut packed = 0;
+        let (mut packed, mut rest) = (0, holes);
         for (start, end) in region.rows() {
+            if rest.is_empty() {
+                return;
+            }
             let length = end - start;
             // An alias of the bytes may have been written meanwhile, so only memory without one is marked.
             if self.same.iter().any(|(first, others)| others.iter().any(|(end, _)| *first <= start && start < *end)) {
                 return;
             }
-            for (first, behind) in holes {
-                let first = start + first.saturating_sub(packed);
-                let behind = start + behind.saturating_sub(packed).min(length);
-                if first < behind {
-                    self.split(first, behind);
-                    self.segments.range_mut(first..behind).for_each(|(_, segment)| segment.written = false);
-                    self.unite(first, behind);
-                }
+            for (first, behind) in rest.iter().take_while(|(first, _)| *first < packed + length) {
+                self.unwritten.add(start + first.saturating_sub(packed), start + (behind - packed).min(length));
             }
             packed += length;
+            // A hole may go on in the next row.
+            rest = &rest[rest.partition_point(|(_, behind)| *behind <= packed)..];
         }
     }
 
@@ -381,7 +412,9 @@ impl Shadow {
             watched += segment.end - start;
             used += size_of::<(u64, Segment)>() + segment.since.capacity() * size_of::<Record>();
         }
-        (watched, (used + self.tall.capacity() * size_of::<Tall>()) as u64)
+        used += self.whole.capacity() * size_of::<Whole>() + self.unwritten.memory();
+        used += self.whole.iter().map(|whole| whole.area.memory()).sum::<usize>();
+        (watched, used as u64)
     }
 
     #[cfg(test)]

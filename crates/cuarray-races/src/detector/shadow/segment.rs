@@ -11,7 +11,6 @@ pub(super) struct Segment {
     pub write: Option<Record>,
     /// Reads and strong accesses since then.
     pub since: Vec<Record>,
-    pub written: bool,
     /// Whether an allocation starts here. Segments of two allocations never unite.
     pub first: bool,
     /// Whether an allocation ends here.
@@ -26,7 +25,6 @@ impl Segment {
             _ => false,
         };
         same_write
-            && self.written == other.written
             && self.since.len() == other.since.len()
             && self.since.iter().zip(&other.since).all(|(one, other)| one.same(other))
     }
@@ -37,7 +35,6 @@ impl Segment {
             end: self.end,
             write: self.write.clone(),
             since: self.since.clone(),
-            written: self.written,
             first: false,
             last: self.last,
         };
@@ -52,7 +49,6 @@ impl Segment {
         for record in self.write.iter().chain(&self.since).filter(|record| !by.follows(record)) {
             found.compare(new, record, start, self.end);
         }
-        self.written |= new.writes();
         if new.writes() && new.manner.strength == Strength::Weak {
             self.write = Some(new.clone());
             self.since.clear();

@@ -33,6 +33,22 @@ impl Fixture {
 
     /// Accesses bytes in a stream; returns the conflicting operations.
     fn access(&mut self, stream: usize, access: AccessKind, region: Region) -> Vec<u64> {
+        self.run(stream, |shadow, by| shadow.access(&region, access, by))
+    }
+
+    fn access_ranges(&mut self, stream: usize, access: AccessKind, ranges: &[(u64, u64)]) -> Vec<u64> {
+        self.run(stream, |shadow, by| shadow.access_ranges(ranges.into(), access, by))
+    }
+
+    /// Accesses the ranges in one operation, one after another.
+    fn access_each(&mut self, stream: usize, access: AccessKind, ranges: &[(u64, u64)]) -> Vec<u64> {
+        self.run(stream, |shadow, by| {
+            let rows = ranges.iter().map(|(start, end)| Region::row(*start, end - start));
+            rows.flat_map(|row| shadow.access(&row, access, by)).collect()
+        })
+    }
+
+    fn run(&mut self, stream: usize, f: impl FnOnce(&mut Shadow, &Observer<'_>) -> Vec<Conflict>) -> Vec<u64> {
         self.count += 1;
         let lane = &mut self.streams[stream];
         lane.called_by(&self.host, &self.retired);
@@ -45,9 +61,10 @@ impl Fixture {
             manner: self.manner,
             device: Some(0),
         };
-        let conflicts = self.shadow.access(&region, access, &by);
+        let conflicts = f(&mut self.shadow, &by);
         let mut found: Vec<u64> = conflicts.iter().map(|conflict| conflict.other.ordinal).collect();
         found.sort_unstable();
+        found.dedup();
         found
     }
 
@@ -130,7 +147,7 @@ fn tall_boxes_are_never_forgotten() {
     let mut memory = Fixture::new();
     memory.shadow.create(1000, 1_000_000, false, None);
     assert!(memory.access(0, AccessKind::Write, columns(0, 3, 70)).is_empty());
-    for column in 0..TALL as u64 + 10 {
+    for column in 0..WHOLE as u64 + 10 {
         let region = Region::new(1000 + column, 10_000, 0, Extent { width: 1, height: 90, depth: 1 });
         assert!(memory.access(0, AccessKind::Write, region).is_empty());
     }
@@ -138,6 +155,49 @@ fn tall_boxes_are_never_forgotten() {
     assert_eq!(memory.read(1, 11, 1), [1]);
     assert_eq!(memory.access(1, AccessKind::Write, columns(2, 1, 70)), [1]);
     assert_eq!(memory.read(1, 41_005, 1), [7]);
+}
+
+#[test]
+fn many_ranges_have_the_conflicts_of_single_ones() {
+    let (mut together, mut alone) = (Fixture::new(), Fixture::new());
+    let mut state = 7_u64;
+    let mut below = |limit: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % limit
+    };
+    // An access whose bytes a later one of its stream has written again conflicts too.
+    let check = |together: &[u64], alone: &[u64]| {
+        assert!(alone.iter().all(|conflict| together.contains(conflict)), "{together:?}, {alone:?}");
+        assert_eq!(together.is_empty(), alone.is_empty());
+    };
+    let mut found = 0;
+    for _ in 0..400 {
+        let (stream, write) = (below(2) as usize, below(3) > 0);
+        let access = if write { AccessKind::Write } else { AccessKind::Read };
+        match below(5) {
+            0 => {
+                together.synchronize(stream);
+                alone.synchronize(stream);
+            }
+            1 => {
+                let region = Region::row(below(900), 1 + below(100));
+                let conflicts = together.access(stream, access, region);
+                check(&conflicts, &alone.access(stream, access, region));
+            }
+            _ => {
+                let (first, step) = (below(8), 8 + 2 * below(2));
+                let ranges =
+                    (0..100).filter(|_| below(4) > 0).map(|index| (first + index * step, 4 + first + index * step));
+                let ranges: Box<[(u64, u64)]> = ranges.filter(|(_, end)| *end <= 1000).collect();
+                let conflicts = together.access_ranges(stream, access, &ranges);
+                check(&conflicts, &alone.access_each(stream, access, &ranges));
+                found += conflicts.len();
+            }
+        }
+        assert_eq!(together.shadow.unwritten(0, 1000), alone.shadow.unwritten(0, 1000));
+    }
+    assert!(found > 200, "{found} conflicts");
+    assert!(together.shadow.len() < alone.shadow.len());
 }
 
 #[test]

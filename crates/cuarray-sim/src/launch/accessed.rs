@@ -1,0 +1,109 @@
+//! The ranges that a kernel has accessed, as the detector takes them.
+
+use super::heap_changes::LaunchHeap;
+use crate::objects::allocation::{Kind, Memory};
+use cuarray_ptx::{AccessKind, TouchedRange};
+use cuarray_races::{Manner, Strength, Touch, Touched};
+use std::collections::BTreeSet;
+
+/// Converts ranges of a launch: reads, then writes, then updates, each in ascending order.
+pub(super) fn accessed(memory: &Memory, heap: Option<&LaunchHeap>, touched: &[TouchedRange]) -> Vec<Touched> {
+    let (mut all, mut parts) = (Vec::with_capacity(touched.len()), Vec::new());
+    // The memory of a library is its own business.
+    let is_of_library = |range: &TouchedRange| {
+        let kind = || memory.find(range.start).map(|allocation| &allocation.kind);
+        memory.has_library && matches!(kind(), Some(Kind::Library(_)))
+    };
+    without_overwritten(touched, |range| {
+        if is_of_library(&range) {
+            return;
+        }
+        match heap {
+            None => all.push(noted(&range)),
+            Some(heap) => {
+                heap.split(range, &mut parts);
+                all.extend(parts.drain(..).map(|part| noted(&part)));
+            }
+        }
+    });
+    all
+}
+
+fn noted(range: &TouchedRange) -> Touched {
+    let touch = match range.kind {
+        AccessKind::Read => Touch::Read,
+        AccessKind::Write => Touch::Write,
+        AccessKind::Update => Touch::Update,
+    };
+    let TouchedRange { released, acquired, .. } = *range;
+    let manner = Manner { strength: strength(range.strength), released, acquired };
+    Touched { start: range.start, end: range.end, touch, manner }
+}
+
+pub(super) fn strength(strength: cuarray_ptx::Strength) -> Strength {
+    match strength {
+        cuarray_ptx::Strength::Weak => Strength::Weak,
+        cuarray_ptx::Strength::Device => Strength::Device,
+        cuarray_ptx::Strength::System => Strength::System,
+    }
+}
+
+/// Calls `f` with the ranges. Written bytes are left out of the reads of each manner, because a later access conflicts with the write anyway.
+fn without_overwritten(touched: &[TouchedRange], mut f: impl FnMut(TouchedRange)) {
+    let manner = |range: &TouchedRange| (range.strength, range.released, range.acquired);
+    let alike = |one: &TouchedRange, other: &TouchedRange| one.kind == other.kind && manner(one) == manner(other);
+    let lists: Vec<&[TouchedRange]> = touched.chunk_by(alike).collect();
+    let of = |kind, like| {
+        let is_list = |list: &&&[TouchedRange]| list[0].kind == kind && manner(&list[0]) == like;
+        lists.iter().find(is_list).copied().unwrap_or_default()
+    };
+    let accesses = lists.iter().filter(|list| list[0].kind != AccessKind::Update);
+    for like in accesses.map(|list| manner(&list[0])).collect::<BTreeSet<_>>() {
+        let writes = of(AccessKind::Write, like);
+        let mut next = 0;
+        for read in of(AccessKind::Read, like) {
+            let mut start = read.start;
+            while next < writes.len() && writes[next].end <= start {
+                next += 1;
+            }
+            for write in writes[next..].iter().take_while(|write| write.start < read.end) {
+                if start < write.start {
+                    f(TouchedRange { start, end: write.start, ..*read });
+                }
+                start = start.max(write.end);
+            }
+            if start < read.end {
+                f(TouchedRange { start, ..*read });
+            }
+        }
+        writes.iter().for_each(|write| f(*write));
+    }
+    let updates = lists.iter().filter(|list| list[0].kind == AccessKind::Update);
+    updates.flat_map(|list| list.iter()).for_each(|update| f(*update));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_bytes_are_no_reads_of_the_same_manner() {
+        let weak = cuarray_ptx::Strength::Weak;
+        let range =
+            |kind, start, end, strength| TouchedRange { start, end, kind, strength, released: false, acquired: false };
+        let device = cuarray_ptx::Strength::Device;
+        let touched = [
+            range(AccessKind::Read, 0, 100, weak),
+            range(AccessKind::Read, 200, 208, weak),
+            range(AccessKind::Read, 0, 8, device),
+            range(AccessKind::Write, 4, 8, weak),
+            range(AccessKind::Write, 96, 104, weak),
+            range(AccessKind::Write, 200, 208, weak),
+            range(AccessKind::Update, 4, 8, weak),
+        ];
+        let mut found = Vec::new();
+        without_overwritten(&touched, |range| found.push((range.start, range.end, range.kind == AccessKind::Read)));
+        let weak = [(0, 4, true), (8, 96, true), (4, 8, false), (96, 104, false), (200, 208, false)];
+        assert_eq!(found, [&weak[..], &[(0, 8, true), (4, 8, false)]].concat());
+    }
+}
