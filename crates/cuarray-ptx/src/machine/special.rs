@@ -93,6 +93,35 @@ fn clock(machine: &Machine<'_>) -> u64 {
     (machine.block.ran + machine.executed - machine.block_turn) * CYCLES + machine.warp.slept
 }
 
+/// Reads of the time by one instruction of a warp, while its block writes no memory.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct TimeReads {
+    pc: u32,
+    lanes: u32,
+    count: u32,
+    changes: u64,
+    /// The time of the first one in cycles.
+    since: u64,
+}
+
+/// The number of reads after which a warp counts as waiting for a time.
+const WAITING: u32 = 4096;
+
+/// Records a read of the time. A warp that waits for a time sleeps from read to read, an eighth of the time that it has waited.
+fn time_is_read(machine: &mut Machine<'_>) {
+    let (pc, lanes, changes, now) = (machine.pc, machine.active, machine.block.changes, clock(machine));
+    let reads = &mut machine.warp.time_reads;
+    if (reads.pc, reads.lanes, reads.changes) != (pc, lanes, changes) {
+        *reads = TimeReads { pc, lanes, changes, count: 0, since: now };
+        return;
+    }
+    reads.count += 1;
+    if reads.count >= WAITING {
+        machine.warp.slept += now.saturating_sub(reads.since) / 8;
+        machine.block.slept = machine.block.slept.max(machine.warp.slept);
+    }
+}
+
 /// The time of the device in nanoseconds.
 fn timer(machine: &Machine<'_>) -> u64 {
     machine.launch.time + machine.launch.nanoseconds(clock(machine))
@@ -159,6 +188,7 @@ pub(crate) unsafe fn read<S: Slot>(machine: &mut Machine<'_>, instruction: &Inst
             Warp(value) => machine.set_uniform(instruction, S::of(value(machine))),
             Time(value) => {
                 machine.search.moved += 1;
+                time_is_read(machine);
                 machine.set_uniform(instruction, S::of(value(machine)));
             }
             Lane(value) => machine.set_lanes::<S>(instruction, &std::array::from_fn(|lane| value(lane as u32))),

@@ -10,6 +10,7 @@ use super::barrier_use::Apart;
 use super::members::Together;
 use super::native::Deferred;
 use super::polls::Poll;
+use super::special::TimeReads;
 use super::undefined::{POISON, Shadow, Twin};
 use crate::machine::program::Function;
 
@@ -123,6 +124,7 @@ pub(crate) struct Warp {
     pub waited: u32,
     /// The cycles for which the warp has slept.
     pub slept: u64,
+    pub time_reads: TimeReads,
     pub poll: Poll,
     /// The lanes that execute an instruction together at several places.
     pub together: Vec<Together>,
@@ -144,7 +146,7 @@ impl Warp {
         self.absent = if threads >= 32 { 0 } else { u32::MAX << threads };
         self.dead = self.absent;
         (self.cluster_arrived, self.cluster_odd, self.waited, self.slept) = (0, 0, 0, 0);
-        self.poll = Poll::default();
+        (self.poll, self.time_reads) = (Poll::default(), TimeReads::default());
         self.together.clear();
         self.apart.clear();
         self.fragments.clear();

@@ -85,6 +85,26 @@ fn clocks_cover_the_time_of_a_sleep() {
 }
 
 #[test]
+fn loop_that_waits_for_a_time_takes_few_instructions() {
+    let source = ".visible .entry k(.param .u64 out) { .reg .pred %p; .reg .u64 %out, %a, %b; ld.param.u64 %out, [out];
+        mov.u64 %a, CLOCK; WAIT: mov.u64 %b, CLOCK; sub.u64 %b, %b, %a; setp.lt.u64 %p, %b, 10000000000; @%p bra WAIT;
+        st.global.u64 [%out], %b; ret; }";
+    for clock in ["%clock64", "%globaltimer"] {
+        let (source, mut out) = (source.replace("CLOCK", clock), [0]);
+        let outcome = Run { source: &source, threads: [1, 1, 1], ..Run::default() }.over(&mut [&mut out]);
+        assert!((10_000_000_000..11_300_000_000).contains(&out[0]), "{clock}: {out:?}");
+        assert!(outcome.instructions < 50_000, "{}", outcome.instructions);
+    }
+    // A loop with work between the reads takes the time of its instructions.
+    let source = ".visible .entry k(.param .u64 out) { .reg .pred %p; .reg .u64 %out, %a, %b; .reg .u32 %i; ld.param.u64 %out, [out];
+        mov.u64 %a, %clock64; mov.u32 %i, 0; LOOP: mov.u64 %b, %clock64; st.global.u64 [%out], %b; add.u32 %i, %i, 1;
+        setp.lt.u32 %p, %i, 10000; @%p bra LOOP; sub.u64 %b, %b, %a; st.global.u64 [%out], %b; ret; }";
+    let mut out = [0];
+    Run { source, threads: [1, 1, 1], ..Run::default() }.over(&mut [&mut out]);
+    assert!(out[0] < 5 * 4 * 10_001, "{out:?}");
+}
+
+#[test]
 fn each_part_of_the_grid_barrier_is_needed() {
     const SYNC: &str = "bar.sync 0; @%q bra wait; atom.add.release.gpu.u32 %old, [%ws+4], %nb;
         poll: ld.acquire.gpu.u32 %now, [%ws+4]; xor.b32 %now, %now, %old; setp.ge.s32 %p, %now, 0; @%p bra poll;
