@@ -226,6 +226,9 @@ fn copies_of_unwritten_memory_stay_undefined() {
     let through = ".shared .u32 s[64]; mov.u64 %a, s; mad.wide.u32 %a, %t, 4, %a; ld.global.u32 %v, [%in]; st.shared.u32 [%a], %v;\
          ld.shared.u32 %w, [%a]; st.global.u32 [%out], %w;";
     assert_eq!(copied(through), range(24..32));
+    let skipped = "mov.u32 %w, 5; setp.ge.u32 %p, %t, 28; @%p bra L; ld.global.u32 %v, [%in]; add.u32 %w, %v, 1; st.global.u32 [%out], %w; \
+         L: st.global.u32 [%out + 128], %w;";
+    assert_eq!(copied(skipped), [24, 25, 26, 27, 56, 57, 58, 59]);
     assert_eq!(copied("red.global.add.u32 [%base + 200], 1;"), [50]);
     assert_eq!(copied("atom.global.exch.b32 %v, [%base + 200], 1;"), []);
 }

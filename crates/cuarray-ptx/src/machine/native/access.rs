@@ -89,7 +89,7 @@ impl Groups {
 impl Emitter<'_> {
     /// Emits a load or store. Returns `false` if the function of the instruction has to execute it.
     pub(super) fn access(&mut self, pc: u32) -> Emitted<bool> {
-        if self.masked && self.known.recorded || !self.known.makes_access(pc) {
+        if !self.known.makes_access(pc) {
             return Ok(false);
         }
         let program = self.known.program;

@@ -43,7 +43,7 @@ impl Emitter<'_> {
             |pc: u32| matches!(program.patterns[pc as usize].template, Some(Template::Branch | Template::BranchIf));
         let skips = block.start == pc + 1 && block.end == behind.start && block.end - block.start <= LONGEST;
         let plain = !block.foreign && !block.steps && !jumps(block.end - 1);
-        if !skips || !plain || !self.known.whole || self.known.recorded {
+        if !skips || !plain || !self.known.whole || self.known.recorded && !self.known.journal {
             return None;
         }
         let at = self.asm.create_label();
@@ -79,6 +79,7 @@ impl Emitter<'_> {
         self.leave_lanes_out()?;
         self.asm.add(qword_ptr(rbx + EXECUTED), (pc + 1 - start) as i32)?;
         (self.start, self.known.whole, self.masked) = (block.start, false, true);
+        self.skips_to = Some(flow.blocks[target].start);
         self.hulls = Hulls::of(program, block);
         for pc in block.start..block.end {
             let at = (pc - block.start) as usize;
@@ -88,7 +89,7 @@ impl Emitter<'_> {
             self.cache.unlock();
         }
         self.flush(&block.live_out)?;
-        (self.known.whole, self.masked) = (true, false);
+        (self.known.whole, self.masked, self.skips_to) = (true, false, None);
         // The parts that are held have no values in the other lanes.
         self.cache.clear();
         let count = (block.end - block.start) as i32;

@@ -55,6 +55,8 @@ pub(super) struct Emitter<'p> {
     pub guard: Option<(u32, bool)>,
     /// Whether some lanes of the warp do not execute the emitted block, although `known` is about code for all; see `divergence`.
     pub masked: bool,
+    /// The instruction at which the others go on.
+    pub skips_to: Option<u32>,
     /// The accesses of the block that are checked together; see `access`.
     pub hulls: Hulls,
     /// The registers that are live before the emitted instruction, and behind it.
@@ -104,6 +106,7 @@ pub(super) fn assemble(known: Known<'_>, plain: &[Instruction], expects: bool) -
         cache: Cache::default(),
         noise: false,
         masked: false,
+        skips_to: None,
         guard: None,
         hulls: Hulls::default(),
         live: Set::default(),

@@ -20,6 +20,8 @@ pub(super) struct Exit {
     pub linear: Vec<LinearRegister>,
     /// The block that expects just these linear registers, behind a step.
     pub resumes: Option<u32>,
+    /// Where the lanes go on that skip the block, if some lanes may; see `divergence`.
+    pub skips_to: Option<u32>,
 }
 
 impl Emitter<'_> {
@@ -31,7 +33,7 @@ impl Emitter<'_> {
             Kind::Row => None,
         });
         let linear = linear.collect();
-        self.exits.push(Exit { pc: Some(pc), count, stops, linear, resumes: None });
+        self.exits.push(Exit { pc: Some(pc), count, stops, linear, resumes: None, skips_to: self.skips_to });
         self.exits.len() as u32 - 1
     }
 

@@ -15,9 +15,7 @@ impl Emitter<'_> {
     pub(super) fn narrow_access(&mut self, pc: u32) -> Emitted<bool> {
         let program = self.known.program;
         let Instruction { d, a, b, c: mode, imm, .. } = program.code[pc as usize];
-        let narrow = program.patterns[pc as usize]
-            .narrow
-            .filter(|_| self.known.makes_access(pc) && !(self.masked && self.known.recorded) && has_site(mode));
+        let narrow = program.patterns[pc as usize].narrow.filter(|_| self.known.makes_access(pc) && has_site(mode));
         let Some(element) = narrow else { return Ok(false) };
         let Narrow { size, stores, .. } = element;
         let offset = i32::try_from(imm).ok().filter(|offset| offset % i32::from(size) == 0);

@@ -302,7 +302,7 @@ impl Machine<'_> {
         self.executed += u64::from(exit.count);
         // SAFETY: the code has returned.
         let masked = std::mem::take(unsafe { &mut (*context).masked });
-        // A block that some lanes did not execute has failed.
+        // Some lanes have not executed the block.
         self.lanes = self.lanes.wrapping_sub(u64::from(exit.count) * u64::from(masked.count_ones()));
         self.lanes = self.lanes.wrapping_add((self.executed - before) * u64::from(active.count_ones()));
         if let Some(pc) = exit.pc {
@@ -314,6 +314,11 @@ impl Machine<'_> {
             if active != u32::MAX {
                 self.write_deferred_lanes(exit, frame, active);
             }
+        }
+        if let Some(pc) = exit.skips_to.filter(|_| masked != 0 && self.fault.is_none()) {
+            // The function of an instruction has stopped the lanes that do not skip the block.
+            self.part(pc, masked, Waiting::Nothing);
+            self.find_limit();
         }
         if exit.stops {
             return Some(Flow::Stop);

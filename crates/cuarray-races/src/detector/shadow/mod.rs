@@ -9,7 +9,7 @@
 //!
 //! A record that happens before every later operation can never be part of a finding. The next access drops it. A box
 //! with very many rows, or very many single elements, would make very many segments. A separate list stores the areas of such accesses as
-//! a whole. It is exact about conflicts. The bytes that nothing has written are a [set](unwritten) of their own.
+//! a whole. It is exact about conflicts. The bytes that nothing has written are a separate [set](unwritten).
 
 mod area;
 mod conflict;
