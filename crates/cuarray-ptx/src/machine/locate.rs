@@ -131,22 +131,36 @@ impl Machine<'_> {
     #[inline(always)]
     fn compare(&mut self, size: u32, (differ, stray): (u64, u64)) -> Hull {
         let watched = self.races.on || self.recorder.enabled;
+        let (differ, stray) = if watched && self.mask != u32::MAX { self.complete(size) } else { (differ, stray) };
         (self.pattern, self.chains) = match (differ, stray) {
             (0, _) => (Pattern::Same, Chains { same: u32::MAX, next: 0, stride: size }),
             (_, 0) => (Pattern::Row, Chains { same: 0, next: u32::MAX, stride: size }),
-            _ if watched && (differ >> 32 == 0 || self.is_near()) => {
-                (Pattern::Other, Chains::of(&self.addresses, size))
-            }
+            _ if watched && differ >> 32 == 0 => (Pattern::Other, Chains::of(&self.addresses, size)),
             _ => (Pattern::Other, Chains { same: 0, next: 0, stride: size }),
         };
         self.hull(differ >> 32 == 0)
     }
 
-    /// Whether the addresses of the lanes that take part differ in the lower 32 bits only. Registers of other lanes may have anything.
-    #[cold]
-    fn is_near(&self) -> bool {
-        let first = self.addresses[Self::first(self.mask) as usize] >> 32;
-        bits(self.mask).all(|lane| self.addresses[lane as usize] >> 32 == first)
+    /// Gives addresses to the lanes that do not take part, whose registers may have anything: those of a row, if the others are in one, and
+    /// else that of the first lane that takes part. Returns the bits in which addresses differ from that one, and from consecutive addresses.
+    fn complete(&mut self, size: u32) -> (u64, u64) {
+        let lane = Self::first(self.mask);
+        let first = self.addresses[lane as usize];
+        let row = first.wrapping_sub(u64::from(lane * size));
+        let (mut differ, mut stray) = (0, 0);
+        for (lane, address) in self.addresses.iter().enumerate() {
+            let takes_part = u64::from(self.mask >> lane & 1).wrapping_neg();
+            differ |= (address ^ first) & takes_part;
+            stray |= (address ^ row.wrapping_add(lane as u64 * u64::from(size))) & takes_part;
+        }
+        let step = if differ != 0 && stray == 0 { u64::from(size) } else { 0 };
+        let start = first.wrapping_sub(u64::from(lane) * step);
+        for (lane, address) in self.addresses.iter_mut().enumerate() {
+            if self.mask >> lane & 1 == 0 {
+                *address = start.wrapping_add(lane as u64 * step);
+            }
+        }
+        (differ, stray)
     }
 
     /// Computes the hull; `near` means that addresses differ in the lower 32 bits only.

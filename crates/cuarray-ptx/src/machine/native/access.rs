@@ -151,17 +151,18 @@ impl Emitter<'_> {
         } else {
             self.load_parts(d, (wide, groups.rows), place)?;
         }
-        // The first load of those that are checked together stands for all.
-        if self.known.recorded && (stores || known.is_none()) {
+        if self.known.recorded {
             let members = match hull.filter(|_| !stores) {
                 Some(_) => {
-                    let members = self.hulls.members(program, pc);
+                    let members = self.hulls.journaled(program, pc).into_iter();
                     members.filter(|(member, _)| self.known.makes_access(*member)).collect()
                 }
                 None => vec![(pc, offset - low)],
             };
-            let access = Journaled::new(size as u32, stores, &groups, members);
-            self.add_to_journal(access, missed.site, &values[..usize::from(parts)])?;
+            if !members.is_empty() {
+                let access = Journaled::new(size as u32, stores, &groups, members);
+                self.add_to_journal(access, missed.site, &values[..usize::from(parts)])?;
+            }
         }
         self.found(missed)?;
         Ok(true)
@@ -196,7 +197,7 @@ impl Emitter<'_> {
             self.asm.mov(rcx, rax)?;
             self.asm.sub(rcx, qword_ptr(r13 + site))?;
             self.asm.cmp(rcx, qword_ptr(r13 + (site + 8)))?;
-            self.asm.ja(missed.at)?;
+            self.asm.jae(missed.at)?;
             self.asm.add(rax, qword_ptr(r13 + (site + 16)))
         }
     }

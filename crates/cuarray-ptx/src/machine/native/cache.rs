@@ -259,12 +259,15 @@ impl Emitter<'_> {
         }
     }
 
-    /// Writes the row of a register whose value is linear.
+    /// Writes the row of a register whose value is linear. Where lanes skip the block, it is linear in all lanes.
     pub(super) fn write_row(&mut self, operand: u32, wide: bool) -> Emitted {
         for part in 0..if wide { 8 } else { 4 } {
             self.cache.unlock();
             let at = self.part(operand, part, wide)?;
+            let whole = self.known.whole;
+            self.known.whole |= self.masked;
             self.write_back(at, Held { operand, part, wide, dirty: false, noisy: false, used: 0 })?;
+            self.known.whole = whole;
         }
         self.cache.unlock();
         Ok(())

@@ -148,9 +148,9 @@ impl Machine<'_> {
         let index = self.found[pc] as usize;
         let region = self.launch.regions.get(index)?;
         let stores = self.program.operands_of.written(pc).is_empty();
-        let room = (region.end - region.start).checked_sub(span)?;
+        let places = (region.end - region.start).checked_sub(span)? + 1;
         let shift = region.host.wrapping_sub(region.start);
         let possible = (region.writable || !stores) && (!self.journal.on || self.journals_region(index, stores));
-        possible.then_some(Site { start: region.start, room, shift, region: index as u64 })
+        possible.then_some(Site { start: region.start, places, shift, region: index as u64 })
     }
 }

@@ -9,8 +9,8 @@ use std::mem::offset_of;
 #[repr(C)]
 pub(super) struct Site {
     pub start: u64,
-    /// The greatest distance of the lowest address from `start`.
-    pub room: u64,
+    /// The number of places that the lowest address can have.
+    pub places: u64,
     pub shift: u64,
     /// The number of the region.
     pub region: u64,
@@ -20,8 +20,8 @@ pub(super) struct Site {
 pub(super) const SITE: i32 = size_of::<Site>() as i32;
 
 impl Site {
-    /// No memory: the only address that it has is odd, and so misaligned.
-    pub(super) const NONE: Site = Site { start: 1, room: 0, shift: 0, region: 0 };
+    /// No memory.
+    pub(super) const NONE: Site = Site { start: 0, places: 0, shift: 0, region: 0 };
 }
 
 /// The values that generated code reads. Its address is in `r12`.

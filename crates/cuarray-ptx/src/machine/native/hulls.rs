@@ -22,6 +22,8 @@ pub(super) struct Hull {
     pub high: i32,
     /// The number of the site, once the first access is emitted.
     pub site: Option<u32>,
+    /// The instruction behind the loads that are in the journal already.
+    pub journaled: u32,
 }
 
 /// The accesses of a group: their operand, their space with the width of addresses, whether elements have 64 bits, and whether they are stored.
@@ -60,17 +62,25 @@ impl Hulls {
             let offsets = || members.iter().filter_map(|pc| offset(program, *pc));
             let (Some(low), Some(high)) = (offsets().min(), offsets().max()) else { continue };
             let place = hulls.all.len();
-            hulls.all.push(Hull { place, low, high, site: None });
+            hulls.all.push(Hull { place, low, high, site: None, journaled: 0 });
             hulls.of.extend(members.into_iter().map(|pc| (pc, place)));
         }
         hulls
     }
 
-    /// The instructions that are checked with the one at `pc`, and the distance of each from the least offset.
-    pub(super) fn members(&self, program: &Program, pc: u32) -> impl Iterator<Item = (u32, i32)> {
-        let place = self.of.iter().find(|(known, _)| *known == pc).map(|(_, place)| *place);
-        let members = self.of.iter().filter(move |(_, other)| Some(*other) == place);
-        members.filter_map(move |(pc, place)| Some((*pc, offset(program, *pc)? - self.all[*place].low)))
+    /// The loads for which the one at `pc` stands in the journal, and the distance of each from the least offset: those that are checked
+    /// with it, up to an instruction that may write memory. Empty if another one stands for it.
+    pub(super) fn journaled(&mut self, program: &Program, pc: u32) -> Vec<(u32, i32)> {
+        let Some((_, place)) = self.of.iter().find(|(known, _)| *known == pc) else { return Vec::new() };
+        let (place, hull) = (*place, &mut self.all[*place]);
+        if pc < hull.journaled {
+            return Vec::new();
+        }
+        let members = || self.of.iter().filter(|(_, other)| *other == place).map(|(pc, _)| *pc);
+        let last = members().max().unwrap_or(pc);
+        hull.journaled = (pc + 1..=last).find(|pc| may_write(program, *pc)).unwrap_or(last + 1);
+        let (from, low) = (pc..hull.journaled, hull.low);
+        members().filter(|pc| from.contains(pc)).filter_map(|pc| Some((pc, offset(program, pc)? - low))).collect()
     }
 
     /// The group of an instruction.
@@ -86,4 +96,13 @@ fn offset(program: &Program, pc: u32) -> Option<i32> {
     let size = if program.patterns[pc as usize].wide { 8 } else { 4 };
     let offset = program.code[pc as usize].imm;
     (offset.abs() < FAR && offset % size == 0).then_some(offset as i32)
+}
+
+/// Whether an instruction may write memory. Functions may, which execute those without a template.
+fn may_write(program: &Program, pc: u32) -> bool {
+    let pattern = program.patterns[pc as usize];
+    match pattern.template {
+        Some(template) => template == Template::Store,
+        None => pattern.narrow.is_none_or(|narrow| narrow.stores),
+    }
 }

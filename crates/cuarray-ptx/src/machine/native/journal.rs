@@ -226,10 +226,10 @@ impl Machine<'_> {
     pub(super) fn written_shared(&mut self, offset: u64, span: u64) -> Option<Site> {
         let (start, end) = self.program.shared_without_gaps(offset);
         let end = end.min(self.block.shared_bytes());
-        let room = end.checked_sub(start)?.checked_sub(span)?;
+        let places = end.checked_sub(start)?.checked_sub(span)? + 1;
         // Threads mostly write the last bytes last.
         let is_written = self.block.is_written(end - span, end) && self.block.is_written(start, end);
-        is_written.then(|| Site { start, room, shift: self.block.shared_base() as u64, region: SHARED.into() })
+        is_written.then(|| Site { start, places, shift: self.block.shared_base() as u64, region: SHARED.into() })
     }
 }
 

@@ -98,6 +98,7 @@ impl Emitter<'_> {
         } else {
             self.asm.mov(rax, qword_ptr(r13 + site))?;
             self.asm.mov(rcx, qword_ptr(r13 + (site + 8)))?;
+            self.asm.dec(rcx)?;
         }
         self.asm.sub(rax, offset)?;
         for (at, from) in [(start, rax), (room, rcx)] {
