@@ -487,9 +487,11 @@ programs: ## run PROGRAMS random safe programs (1000000: about 10 minutes) on th
 RANDOM_KERNELS := 10000
 
 .PHONY: generated-code
-generated-code: ## run RANDOM_KERNELS random kernels (10000) by the interpreter and by generated code, and compare what they leave
+generated-code: peers ## run RANDOM_KERNELS random kernels (10000) and the planted errors by the interpreter and by generated code, and compare what they leave
 	$(call say,$(RANDOM_KERNELS) random kernels both ways)
 	RANDOM_KERNELS=$(RANDOM_KERNELS) cargo test --release -p cuarray-ptx --lib generated:: -- --nocapture
+	for code in 0 always; do CUARRAY_SIM_GENERATED_CODE=$$code PYTHONPATH=tests $(BIN)/python -m racy_kernels && \
+		CUARRAY_SIM_GENERATED_CODE=$$code PYTHONPATH=tests:tests/support $(BIN)/python -m planted_synchronization || exit 1; done
 
 # The standard library is compiled without the sanitizer: tests/thread_sanitizer tells the sanitizer of its locks, and lists the false
 # reports that remain. One test runs at a time; the threads of each test run together. A test that uses data after a scope of threads

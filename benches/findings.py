@@ -68,10 +68,43 @@ def _launches():
         if 0 < x < a.shape[1] - 1 and 0 < y < a.shape[0] - 1:
             b[y, x] = (a[y, x] + a[y, x - 1] + a[y, x + 1] + a[y - 1, x] + a[y + 1, x]) * float32(0.2)
 
+    @cuda.jit
+    def column(points):
+        i = cuda.grid(1)
+        if i < points.shape[0]:
+            points[i, 0] += points[i, 1]
+
+    @cuda.jit
+    def scatter(places, a, b):
+        i = cuda.grid(1)
+        if i < places.size:
+            b[places[i]] = a[i]
+
+    @cuda.jit
+    def gather(places, a, b):
+        i = cuda.grid(1)
+        if i < places.size:
+            b[i] = a[places[i]]
+
+    @cuda.jit
+    def red_black(a, color):
+        x, y = cuda.grid(2)
+        if 0 < x < a.shape[1] - 1 and 0 < y < a.shape[0] - 1 and (x + y) % 2 == color:
+            a[y, x] = (a[y, x - 1] + a[y, x + 1] + a[y - 1, x] + a[y + 1, x]) * float32(0.25)
+
+    @cuda.jit
+    def plain_product(a, b, product):
+        x, y = cuda.grid(2)
+        total = float32(0)
+        for k in range(a.shape[1]):
+            total += a[y, k] * b[k, x]
+        product[y, x] = total
+
     numbers = np.random.default_rng(1)
     values = lambda *shape: numbers.random(shape, np.float32)  # noqa: E731
     zeros = lambda *shape: np.zeros(shape, np.float32)  # noqa: E731
     square = lambda size: [values(size, size), values(size, size), zeros(size, size)]  # noqa: E731
+    places = numbers.permutation(_COUNT)[: _COUNT // 8].astype(np.int32)
     bins = [numbers.integers(0, 256, _COUNT).astype(np.int32), np.zeros(256, np.int32)]
     blocks = _COUNT // 256
     return {
@@ -84,6 +117,11 @@ def _launches():
         "tiled matrix product, 256 by 256": (matrix_product, (16, 16), (TILE, TILE), square(256)),
         "tiled matrix product, 512 by 512": (matrix_product, (32, 32), (TILE, TILE), square(512)),
         "stencil, 1,024 by 1,024": (stencil, (32, 128), (32, 8), [values(1024, 1024), zeros(1024, 1024)]),
+        "stencil in two colors, 1,024 by 1,024": (red_black, (32, 128), (32, 8), [values(1024, 1024), 0]),
+        "product without tiles, 256 by 256": (plain_product, (8, 32), (32, 8), square(256)),
+        "a column of 262,144 structures": (column, 1024, 256, [values(_COUNT // 4, 4)]),
+        "gather of 131,072": (gather, 512, 256, [places, values(_COUNT), zeros(_COUNT // 8)]),
+        "scatter of 131,072": (scatter, 512, 256, [places, values(_COUNT // 8), zeros(_COUNT)]),
     }
 
 

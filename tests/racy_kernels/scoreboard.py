@@ -91,7 +91,8 @@ def start_all(module: str, folder: Path, mode: str, orders: set[str]) -> dict[st
 
 def start(module: str, folder: Path, mode: str, order: str) -> dict[str, Any]:
     """Run a module of the tests in its own process with the simulated driver, and return the JSON that it prints."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CUARRAY_")}
+    kept = {"CUARRAY_SIM_GENERATED_CODE"}
+    environment = {name: value for name, value in os.environ.items() if name in kept or not name.startswith("CUARRAY_")}
     environment |= {"PYTHONPATH": os.pathsep.join(map(str, sys.path)), "CUARRAY_SIM_KERNEL_ORDER": order}
     environment |= SETTINGS | MODES[mode]
     command = [sys.executable, "-m", "cuarray_sim", "-m", module, str(folder)]
