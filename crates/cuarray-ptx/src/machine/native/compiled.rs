@@ -167,6 +167,13 @@ impl Generated {
         compiled.values().flatten().count()
     }
 
+    /// The number of entries that the code can make in a journal.
+    #[cfg(test)]
+    pub(crate) fn journaled(&self) -> usize {
+        let compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        compiled.values().flatten().map(|code| code.journaled.len()).sum()
+    }
+
     fn compile(&self, program: &Program, number: u32, variant: Variant) -> Option<Compiled> {
         let function = &program.functions[number as usize];
         if !function.is_defined() || function.end - function.start > LONGEST {

@@ -134,6 +134,8 @@ fn code_is_generated_where_it_is_asked_for() {
         assert_eq!(memory, expected, "{code:?}");
         let wide = crate::machine::has_vectors();
         assert_eq!(program.generated.functions() > 0, generated && wide, "{code:?}, recorded: {record}");
+        // It makes the store itself.
+        assert_eq!(program.generated.journaled() > 0, generated && record && wide, "{code:?}, recorded: {record}");
     }
 }
 
