@@ -3,7 +3,6 @@
 use super::super::region::Region;
 
 /// A box, or single ranges.
-#[derive(Clone)]
 pub(super) enum Area {
     Box(Region),
     /// At least one range, in ascending order. No two share a byte.
@@ -27,11 +26,11 @@ impl Area {
         }
     }
 
-    /// The size of the list of ranges.
-    pub(super) fn memory(&self) -> usize {
+    /// The number of ranges that are listed.
+    pub(super) fn ranges(&self) -> usize {
         match self {
             Area::Box(_) => 0,
-            Area::Ranges(ranges) => size_of_val::<[(u64, u64)]>(ranges),
+            Area::Ranges(ranges) => ranges.len(),
         }
     }
 

@@ -33,7 +33,7 @@ use unwritten::Unwritten;
 pub(super) const ROWS: u64 = 64;
 /// The number of areas that are stored whole, and of their single ranges. Beyond it, the older half is stored row by row.
 const WHOLE: usize = 4096;
-const RANGES: u64 = 1 << 22;
+const RANGES: usize = 1 << 22;
 
 /// An access to an area that is stored whole.
 struct Whole {
@@ -46,8 +46,6 @@ struct Whole {
 pub(super) struct Shadow {
     segments: BTreeMap<u64, Segment>,
     whole: Vec<Whole>,
-    /// The number of runs of bytes in these areas.
-    runs: u64,
     unwritten: Unwritten,
     /// The operations that the accesses of the running check have synchronized with through memory.
     pub met: Vec<Met>,
@@ -288,12 +286,11 @@ impl Shadow {
             whole.record = new;
             return;
         }
-        if self.whole.len() >= WHOLE || self.runs > RANGES {
+        let ranges: usize = self.whole.iter().map(|whole| whole.area.ranges()).sum();
+        if self.whole.len() >= WHOLE || ranges > RANGES {
             self.store_rows(self.whole.len().div_ceil(2));
         }
         self.whole.push(Whole { area, record: new });
-        self.runs =
-            self.whole.iter().map(|whole| if let Area::Ranges(_) = whole.area { whole.area.count() } else { 0 }).sum();
     }
 
     /// Stores the oldest whole areas row by row. Their rows are older than other records of the same bytes, so they
@@ -413,7 +410,7 @@ impl Shadow {
             used += size_of::<(u64, Segment)>() + segment.since.capacity() * size_of::<Record>();
         }
         used += self.whole.capacity() * size_of::<Whole>() + self.unwritten.memory();
-        used += self.whole.iter().map(|whole| whole.area.memory()).sum::<usize>();
+        used += self.whole.iter().map(|whole| whole.area.ranges() * size_of::<(u64, u64)>()).sum::<usize>();
         (watched, used as u64)
     }
 
