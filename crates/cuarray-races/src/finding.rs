@@ -12,12 +12,12 @@ use std::sync::Arc;
 /// Declares the kinds once. `tests/project/test_findings.py` compares the page of findings and Python's list with it: of each
 /// comment, the first paragraph is the meaning, and the second one lists the sides of a finding.
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
+    ($($(#[doc = $doc:literal])* $kind:ident = $name:literal,)*) => {
         /// The kind of a problem.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
         #[cfg_attr(test, derive(schemars::JsonSchema))]
         pub enum Kind {
-            $($(#[$doc])* #[serde(rename = $name)] $kind,)*
+            $($(#[doc = $doc])* #[serde(rename = $name)] $kind,)*
         }
 
         impl Kind {
@@ -28,6 +28,13 @@ macro_rules! kinds {
             pub fn name(self) -> &'static str {
                 match self {
                     $(Kind::$kind => $name,)*
+                }
+            }
+
+            /// The lines of the comment.
+            fn comment(self) -> &'static [&'static str] {
+                match self {
+                    $(Kind::$kind => &[$($doc),*],)*
                 }
             }
         }
@@ -103,6 +110,22 @@ kinds! {
     ///
     /// Sides: the call that made it.
     Leak = "leak",
+}
+
+impl Kind {
+    /// The meaning of the kind, as the page of findings has it, without links.
+    pub fn meaning(self) -> String {
+        let lines = self.comment().iter().map(|line| line.trim()).take_while(|line| !line.is_empty());
+        let text = lines.collect::<Vec<_>>().join(" ");
+        // A link is `[text](target)`.
+        let mut parts = text.split(']');
+        let first = parts.next().unwrap_or_default().replace('[', "");
+        parts.fold(first, |text, part| {
+            let behind =
+                part.strip_prefix('(').and_then(|target| target.split_once(')')).map_or(part, |(_, behind)| behind);
+            text + &behind.replace('[', "")
+        })
+    }
 }
 
 /// How an operation treats memory or a handle.

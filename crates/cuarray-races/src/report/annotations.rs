@@ -15,7 +15,8 @@ impl Report {
     /// assert!(empty.contains(r#""version":"2.1.0""#) && empty.contains(r#""results":[]"#));
     /// ```
     pub fn sarif(&self, root: &Path) -> String {
-        let rules: Vec<Value> = Kind::ALL.iter().map(|kind| json!({"id": kind.name()})).collect();
+        let rule = |kind: &Kind| json!({"id": kind.name(), "shortDescription": {"text": kind.meaning()}});
+        let rules: Vec<Value> = Kind::ALL.iter().map(rule).collect();
         let results: Vec<Value> = self.findings.iter().map(|finding| self.result(finding, root)).collect();
         let driver = json!({"name": "cuarray-sim", "rules": rules});
         json!({
@@ -128,6 +129,19 @@ mod tests {
 
     fn result(report: &Report) -> Value {
         serde_json::from_str::<Value>(&report.sarif("/home/me".as_ref())).unwrap()["runs"][0]["results"][0].clone()
+    }
+
+    #[test]
+    fn each_rule_has_the_meaning_of_its_kind() {
+        let log: Value = serde_json::from_str(&Report::default().sarif("/".as_ref())).unwrap();
+        let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
+        let meaning =
+            |id: &str| rules.iter().find(|rule| rule["id"] == id).unwrap()["shortDescription"]["text"].clone();
+        assert_eq!(meaning("data-race"), "Two accesses to the same bytes, at least one a write, that nothing orders.");
+        let undefined =
+            "The use of an undefined value by a kernel; a read of bytes to the host that nothing has written.";
+        assert_eq!(meaning("uninitialized-read"), undefined);
+        assert!(rules.iter().all(|rule| rule["shortDescription"]["text"].as_str().unwrap().ends_with('.')));
     }
 
     #[test]
