@@ -66,7 +66,7 @@ def schedule(simulator: str, request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture
 def environment() -> dict[str, str]:
     """Return this process's environment without the variables that choose or configure a driver."""
-    dropped = ("CUARRAY_", "LD_LIBRARY_PATH", "CUDA_ROOT")
+    dropped = ("CUARRAY_", "LD_LIBRARY_PATH", "CUDA_ROOT", "TRITON_")
     return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
 
 

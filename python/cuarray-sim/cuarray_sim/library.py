@@ -23,6 +23,7 @@ from .cuda_runtime import RUNTIME, runtimes
 from .cupy.finder import find_built_modules
 from .hints import warn_of_late_install
 from .loader import file_that_serves, loaded_files
+from .ptxas import name_other_ptxas, serve_pathfinder
 from .stand_ins import load_stand_ins, pass_on_to_children, say
 from .torch_on_host import carry_out_on_host
 from .xla import set_environment
@@ -133,10 +134,12 @@ def install(
     _load(path)
     load_stand_ins()
     replace_static_runtime()
+    serve_pathfinder()
     find_built_modules()
     carry_out_on_host()
     os.environ["CUARRAY_DRIVER"] = str(path)
     pass_on_to_children()
+    name_other_ptxas()
     set_environment()
     if "IPython" in sys.modules:
         from .notebook import watch_cells

@@ -32,6 +32,7 @@ __all__ = [
     "load_stand_ins",
     "loaded",
     "note_at_exit",
+    "nvidias_file",
     "pass_on_to_children",
     "preload_in_children",
     "say",
@@ -326,7 +327,7 @@ def _jax_cuda_root(stand_in: StandIn) -> str:
     JAX takes the compiler of the wheel ``nvidia-cuda-nvcc``, which ``jax[cuda13]`` installs, in front of those of the path, unless
     ``CUDA_ROOT`` names another folder. The variable is set for no one else: build tools look there for ``nvcc`` too.
     """
-    return str(stand_in.path.parent) if _in_wheels("bin/ptxas") else ""
+    return str(stand_in.path.parent) if nvidias_file("bin/ptxas") else ""
 
 
 def _put_first(variable: str, ours: list[str]) -> None:
@@ -408,7 +409,7 @@ def _remember_real_file(path: str) -> None:
 
 def _real_file(name: str) -> str | None:
     """Return NVIDIA's file of a name, where libraries and the loader would find it; None if it is not installed."""
-    if found := _in_wheels(f"lib/{name}"):
+    if found := nvidias_file(f"lib/{name}"):
         return found
     variables = {name: os.environ.get(name, "") for name in ("CONDA_PREFIX", "CUDA_PATH", "CUDA_HOME")}
     folders = [*os.environ.get("LD_LIBRARY_PATH", "").split(":")]
@@ -420,8 +421,11 @@ def _real_file(name: str) -> str | None:
     return _in_cache(name)
 
 
-def _in_wheels(name: str) -> str | None:
-    """Return a file of NVIDIA's wheels: they have ``nvidia/cu13/lib`` since CUDA 13, and ``nvidia/cuda_nvrtc/lib`` before."""
+def nvidias_file(name: str) -> str | None:
+    """Return a file of NVIDIA's wheels, as ``lib/libcudart.so.13``; None if none has it.
+
+    They have ``nvidia/cu13/lib`` since CUDA 13, and ``nvidia/cuda_nvrtc/lib`` before.
+    """
     for entry in sys.path:
         try:
             found = sorted(Path(entry or ".").glob(f"nvidia/*/{name}"))

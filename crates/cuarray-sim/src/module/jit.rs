@@ -53,6 +53,17 @@ const HOW: &str = "the simulated driver executes PTX, not machine code. \
 `python -m cuarray_sim` and `pytest --cuarray-sim` make nvJitLink, NVRTC and ptxas produce PTX, unless a variable such as \
 CUARRAY_SIM_NVRTC=0 turns this off; nvcc does with -gencode arch=compute_90,code=compute_90";
 
+/// The variable in which the Python package names another `ptxas` that libraries run; see `cuarray_sim/ptxas.py`.
+const OTHER_PTXAS: &str = "CUARRAY_OTHER_PTXAS";
+
+/// The advice, with the sentences about another `ptxas`, if the package has found one.
+fn how() -> String {
+    match std::env::var(OTHER_PTXAS) {
+        Ok(other) if !other.is_empty() => format!("{HOW}. {other}"),
+        _ => HOW.to_owned(),
+    }
+}
+
 /// Advice on how to get PTX from the code of a compiler.
 const LINK_FIRST: &str = "link LTO-IR with nvJitLink (-lto -ptx), or compile NVVM IR with libNVVM, and load the PTX";
 
@@ -65,9 +76,10 @@ pub(super) fn refused(call: &Call<'_>, log: &Log, error: ImageError) -> CUresult
     let (reason, code) = match error {
         ImageError::MachineCode => {
             call.driver.refused_machine_code.fetch_add(1, Ordering::Relaxed);
-            call.driver.explain(&format!("machine code was refused: {HOW}"));
-            note_refusal(call, HOW);
-            log.error.write(&format!("error   : {HOW}\n"));
+            let how = how();
+            call.driver.explain(&format!("machine code was refused: {how}"));
+            note_refusal(call, &how);
+            log.error.write(&format!("error   : {how}\n"));
             return CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU;
         }
         ImageError::Intermediate => (format!("{error}; {LINK_FIRST}"), CUresult::CUDA_ERROR_INVALID_IMAGE),
