@@ -11,6 +11,7 @@ import os
 from .cuda_bindings import replace_static_runtime
 from .cupy.finder import find_built_modules
 from .ptxas import serve_pathfinder
+from .renamed_runtime import serve_renamed_runtimes
 from .stand_ins import PACKAGE, load_stand_ins
 from .torch_on_host import carry_out_on_host
 
@@ -20,6 +21,7 @@ __all__: list[str] = []
 def _start() -> None:
     if str(PACKAGE) in os.environ.get("LD_LIBRARY_PATH", "").split(":"):
         load_stand_ins()
+        serve_renamed_runtimes()
         replace_static_runtime()
         serve_pathfinder()
         find_built_modules()

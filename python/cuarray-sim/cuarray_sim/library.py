@@ -24,6 +24,7 @@ from .cupy.finder import find_built_modules
 from .hints import warn_of_late_install
 from .loader import file_that_serves, loaded_files
 from .ptxas import name_other_ptxas, serve_pathfinder
+from .renamed_runtime import serve_renamed_runtimes
 from .stand_ins import load_stand_ins, pass_on_to_children, say
 from .torch_on_host import carry_out_on_host
 from .xla import set_environment
@@ -133,6 +134,7 @@ def install(
             os.environ["CUARRAY_SIM_SCHEDULE"] = f"random:{secrets.randbelow(10**9)}"
     _load(path)
     load_stand_ins()
+    serve_renamed_runtimes()
     replace_static_runtime()
     serve_pathfinder()
     find_built_modules()

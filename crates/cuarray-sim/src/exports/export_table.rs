@@ -20,8 +20,11 @@ pub(super) fn explain(driver: &Driver, entry: Entry<'_>, table: &[u8; 16]) {
         return;
     }
     let Some(object) = site::calling_object(entry) else { return };
-    let is_shared = object.rsplit('/').next().is_some_and(|name| name.starts_with("libcudart"));
-    let library = if is_shared { "libcudart".to_owned() } else { site::library_of(&object) };
+    let library = match file_name(&object) {
+        name if is_renamed(name) => name.to_owned(),
+        name if name.starts_with("libcudart") => "libcudart".to_owned(),
+        _ => site::library_of(&object),
+    };
     let text = text(&library, &object);
     driver.log_error(&text);
     let mut refused = driver.refused_runtimes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,8 +35,41 @@ pub(super) fn explain(driver: &Driver, entry: Entry<'_>, table: &[u8; 16]) {
     eprintln!("cuarray-sim: {text}");
 }
 
+fn file_name(object: &str) -> &str {
+    object.rsplit('/').next().unwrap_or(object)
+}
+
+/// Whether a file is NVIDIA's runtime under the name that auditwheel gives to the libraries of a wheel, such as
+/// `libcudart-9f92e4c3.so.13.3.29`.
+fn is_renamed(name: &str) -> bool {
+    name.starts_with("libcudart-")
+}
+
+/// How a library is built with the shared runtime, by its name: with its own option if it documents one.
+fn build_option(library: &str) -> &'static str {
+    match library {
+        "rmm" | "librmm" | "cudf" | "libcudf" | "pylibcudf" => {
+            "build it with the shared runtime: -DCUDA_STATIC_RUNTIME=OFF of its CMakeLists.txt"
+        }
+        "warp" => "build it with the shared runtime: python build_lib.py --use-dynamic-cuda in Warp's sources",
+        _ if library.starts_with("cupy") => {
+            "build it against the shared runtime: python -m cuarray_sim.cupy; and leave CUARRAY_SIM_CUPY unset"
+        }
+        _ => {
+            "use a build of it that links the shared runtime: nvcc -cudart shared, or \
+             -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared with CMake"
+        }
+    }
+}
+
 fn text(library: &str, object: &str) -> String {
-    let (found, advice) = if library == "libcudart" {
+    let (found, advice) = if is_renamed(library) {
+        (
+            format!("{object} is NVIDIA's CUDA runtime, renamed inside of a wheel"),
+            "in Python, cuarray's runtime takes its place if the folder of the wheel is in sys.path when \
+             cuarray_sim.install() runs; other programs need a build of that package that links libcudart.so.13 or .12",
+        )
+    } else if library == "libcudart" {
         (
             format!("{object} is NVIDIA's CUDA runtime"),
             "start the program with `python -m cuarray_sim`, or put the folder of cuarray_sim.runtime_path() first in \
@@ -45,16 +81,8 @@ fn text(library: &str, object: &str) -> String {
             "start the program with `python -m cuarray_sim`, or call cuarray_sim.install() before the import of \
              cuda.bindings.runtime, and leave CUARRAY_SIM_RUNTIME and CUARRAY_SIM_CUDA_BINDINGS unset",
         )
-    } else if library.starts_with("cupy") {
-        (
-            format!("{library} has a static CUDA runtime inside ({object})"),
-            "build it against the shared runtime: python -m cuarray_sim.cupy; and leave CUARRAY_SIM_CUPY unset",
-        )
     } else {
-        (
-            format!("{library} has a static CUDA runtime inside ({object})"),
-            "use a build of it that links the shared runtime (nvcc -cudart shared)",
-        )
+        (format!("{library} has a static CUDA runtime inside ({object})"), build_option(library))
     };
     format!(
         "{found}, which needs undocumented tables of NVIDIA's driver; its calls fail on the simulated one, with \
@@ -73,9 +101,20 @@ mod tests {
         assert!(cupy.contains("cudaErrorInsufficientDriver") && cupy.contains("python -m cuarray_sim.cupy"), "{cupy}");
         let other = text("libvendor.so", "/opt/lib/libvendor.so");
         assert!(other.contains("nvcc -cudart shared"), "{other}");
+        let rmm = text("librmm", "/site-packages/librmm/lib64/librmm.so");
+        assert!(rmm.ends_with("-DCUDA_STATIC_RUNTIME=OFF of its CMakeLists.txt"), "{rmm}");
+        let warp = text("warp", "/site-packages/warp/bin/warp.so");
+        assert!(warp.contains("python build_lib.py --use-dynamic-cuda"), "{warp}");
         let bindings = text("cuda.bindings", "/site-packages/cuda/bindings/_internal/runtime.so");
         assert!(bindings.contains("CUARRAY_SIM_CUDA_BINDINGS"), "{bindings}");
         let shared = text("libcudart", "/opt/lib/libcudart.so.13");
         assert!(shared.starts_with("/opt/lib/libcudart.so.13 is NVIDIA's CUDA runtime"), "{shared}");
+    }
+    #[test]
+    fn advice_about_a_renamed_runtime_differs_from_that_about_a_file_in_the_search_path() {
+        let renamed = text("libcudart-9f92e4c3.so.13.3.29", "/site-packages/libucx.libs/libcudart-9f92e4c3.so.13.3.29");
+        assert!(renamed.contains("is NVIDIA's CUDA runtime, renamed inside of a wheel"), "{renamed}");
+        assert!(renamed.contains("sys.path when cuarray_sim.install() runs"), "{renamed}");
+        assert!(!renamed.contains("LD_PRELOAD"), "{renamed}");
     }
 }
