@@ -31,6 +31,7 @@ TOOLS := $(VENV)/.tools
 PEERS := $(VENV)/.peers
 MPI4PY_TESTS := build/mpi4py-tests/.fetched
 MPICH := build/mpich/.installed
+NEWEST_PYTHON := build/newest-python/.installed
 MEASURED := $(VENV)/.measured
 NVCC := build/nvcc/.installed
 NVJITLINK := build/nvjitlink/.installed
@@ -231,6 +232,12 @@ test-python: peers $(EXTENSIONS) $(NVJITLINK) $(MPICH) ## run the Python tests o
 	CUARRAY_SIM_DEVICES=2 $(BIN)/python -m pytest $(TWO_DEVICES) --cuarray-sim --numprocesses 2 $(call expected_skips,two-devices)
 	$(call say,Stand-ins for the toolchain with nvJitLink)
 	PYTHONPATH="$(CURDIR)/$(dir $(NVJITLINK))" $(BIN)/python -m pytest tests/toolchain --cuarray-sim $(call expected_skips,nvjitlink)
+
+# Runs in a folder of Debian's unstable release, by chroot, so it asks for root.
+.PHONY: test-newest-python
+test-newest-python: $(NEWEST_PYTHON) $(SIM_WHEEL) $(WHEEL) ## run the tests of the simulator that need no compiler with Python 3.14 and 3.15, by debootstrap
+	$(call say,Tests of the simulator with the newest versions of Python)
+	$(BIN)/python -m environments.newest_python $(call expected_skips,newest-python)
 
 .PHONY: mpi4py-suite
 mpi4py-suite: peers mpi4py-tests ## run mpi4py's own tests of buffers on the simulated driver
@@ -634,7 +641,8 @@ $(NVCC): requirements/nvcc.txt | $(TOOLS)
 $(NVJITLINK): requirements/nvjitlink.txt | $(TOOLS)
 $(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
 $(MPICH): requirements/mpich.txt | $(TOOLS)
-$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH):
+$(NEWEST_PYTHON): requirements/newest-python.txt | $(TOOLS)
+$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON):
 	@$(BIN)/python -m environments $@
 
 # cargo runs first, as pip would hide its progress. The build of the wheel then has nothing to compile.

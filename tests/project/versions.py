@@ -47,7 +47,8 @@ def tables() -> dict[str, str]:
     versions = pinned()
     workflow = ".github/workflows/ci.yml"
     newest_python = read(workflow, r'python-version: "([\d.]+)"')
-    pythons = [*re.findall(r"\d\.\d+", read(workflow, r"python: \[(.*)\]")), newest_python]
+    hosted = [*re.findall(r"\d\.\d+", read(workflow, r"python: \[(.*)\]")), newest_python]
+    pythons = sorted(hosted, key=lambda version: [int(part) for part in version.split(".")])
     driver = int(read("crates/cuarray-sim/src/config/mod.rs", r"driver_version: (\d+)"))
     oldest_python = read("python/cuarray/pyproject.toml", r'requires-python = ">=([\d.]+)"')
     rust, glibc = read("Cargo.toml", r'^rust-version = "(.*)"'), read("Makefile", r"^GLIBC := (.*)$")

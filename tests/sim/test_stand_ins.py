@@ -133,6 +133,7 @@ def test_no_line_names_a_ptxas_without_a_library_that_runs_it(run: Callable, tmp
 
 @pytest.mark.parametrize("switch", ["1", "0"])
 def test_pathfinder_finds_the_stand_in_for_ptxas_unless_it_is_off(run: Callable, tmp_path: Path, switch: str) -> None:
+    pytest.importorskip("cuda.pathfinder")
     path = site_packages(tmp_path)
     code = "from cuda.pathfinder import find_nvidia_binary_utility as find; print(find('ptxas'), find('nvcc'), find.cache_info().misses)"
     nvcc = tmp_path / "site-packages" / "nvidia" / "cu13" / "bin" / "nvcc"

@@ -14,6 +14,7 @@ import os
 import re
 import struct
 import sys
+import warnings
 from pathlib import Path
 
 from .cuda_runtime import runtime_path, runtimes
@@ -23,8 +24,9 @@ __all__ = ["alias", "find", "serve_renamed_runtimes"]
 
 _NAME = re.compile(r"libcudart-[0-9a-f]+\.so\.(1[23])(\.[0-9.]+)?")
 
-# Of the ELF header: a shared object. Of the program header: a segment to load, and the dynamic section.
-_ET_DYN, _PT_LOAD, _PT_DYNAMIC = 3, 1, 2
+# Of the ELF header: a shared object. Of the program headers: a segment to load, the dynamic section, and the stack. Without the last
+# one, glibc 2.41 refuses the file, because it would need an executable stack.
+_ET_DYN, _PT_LOAD, _PT_DYNAMIC, _PT_GNU_STACK = 3, 1, 2, 0x6474E551
 _READ, _WRITE = 4, 2
 # Tags of the dynamic section.
 _DT_NULL, _DT_NEEDED, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SYMENT, _DT_SONAME = 0, 1, 4, 5, 6, 10, 11, 14
@@ -57,7 +59,11 @@ def serve_renamed_runtimes() -> None:
         if major not in loaded or name in _aliases:
             continue
         ours = runtime_path() / f"libcudart.so.{major}"
-        _aliases[name] = _load(alias(name, ours.name, ours))
+        try:
+            _aliases[name] = _load(alias(name, ours.name, ours))
+        except OSError as error:
+            warnings.warn(f"{file} is not replaced by {ours}: {error}", RuntimeWarning, stacklevel=3)
+            continue
         say(f"{name} is {ours}, in front of {file}")
 
 
@@ -69,7 +75,7 @@ def alias(soname: str, needed: str, like: Path) -> bytes:
     """
     strings = b"\0" + soname.encode() + b"\0" + needed.encode() + b"\0"
     machine = struct.unpack_from("<H", like.read_bytes()[:20], 18)[0]
-    headers = 64 + 2 * 56
+    headers = 64 + 3 * 56
     # The null symbol alone, and a hash table of one empty chain.
     symbols = headers
     hashes = symbols + 24
@@ -87,11 +93,12 @@ def alias(soname: str, needed: str, like: Path) -> bytes:
     ]
     size = dynamic + 16 * len(entries)
     identification = b"\x7fELF" + bytes([2, 1, 1]) + bytes(9)
-    file = identification + struct.pack("<HHIQQQIHHHHHH", _ET_DYN, machine, 1, 0, 64, 0, 0, 64, 56, 2, 64, 0, 0)
+    file = identification + struct.pack("<HHIQQQIHHHHHH", _ET_DYN, machine, 1, 0, 64, 0, 0, 64, 56, 3, 64, 0, 0)
     # Writable, because loaders before glibc 2.35 add the address to entries of the dynamic section.
     file += struct.pack("<IIQQQQQQ", _PT_LOAD, _READ | _WRITE, 0, 0, 0, size, size, _PAGE)
     length = size - dynamic
     file += struct.pack("<IIQQQQQQ", _PT_DYNAMIC, _READ | _WRITE, dynamic, dynamic, dynamic, length, length, 8)
+    file += struct.pack("<IIQQQQQQ", _PT_GNU_STACK, _READ | _WRITE, 0, 0, 0, 0, 0, 16)
     file += bytes(24) + struct.pack("<IIII", 1, 1, 0, 0)
     file += strings.ljust(dynamic - table, b"\0")
     return file + b"".join(struct.pack("<QQ", tag, value) for tag, value in entries)

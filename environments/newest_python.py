@@ -1,0 +1,103 @@
+"""The newest versions of Python, of Debian's unstable release: their installation in a folder, and the tests that run there.
+
+``make test-newest-python`` needs debootstrap, and root for it and for ``chroot``; another user has ``sudo``. The folder has no compiler and no peers,
+so tests that need them are left out. Mounts end with the command that needs them, because it runs in a mount namespace.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from . import steps
+
+__all__ = ["install", "main"]
+
+FOLDER = Path("build", "newest-python")
+VERSIONS = ("3.14", "3.15")
+
+# Results of these libraries do not depend on the version of Python. They take most of the time, and some need peers.
+LIBRARIES = ("cublas", "cufft", "curand", "cusolver", "cusparse", "mathematics", "mpi", "nccl")
+# Files whose tests compile programs, and single tests that do, or that import numba.
+COMPILED = ("machine_code_sites", "sanitizers", "cupy_build", "cuda_runtime")
+LEFT_OUT = (
+    "test_findings.py::test_c_program_prints_its_findings_at_exit",
+    "test_launcher.py::test_machine_code_runs_on_the_driver_with_its_arguments",
+    "test_launcher.py::test_installed_command_runs_scripts_modules_and_commands",
+    "test_kernel_races.py::test_missing_barrier_in_numba_reduction_is_a_kernel_race",
+    "test_kernel_races.py::test_numba_histogram_without_atomics_is_a_kernel_race",
+    "test_kernel_races.py::test_hand_over_by_atomic_operations_without_fences_lacks_fences",
+    "test_kernel_races.py::test_out_of_bounds_write_in_kernel_names_its_line",
+    "test_kernel_races.py::test_kernel_race_report_quotes_the_kernel_source",
+)
+
+# The arguments are the folder of Debian, that of the repository, the packages and their place, then the command.
+IN_FOLDER = """
+set -e
+root="$1"; here="$2"; packages="$3"; place="$root$4"; shift 4
+mkdir -p "$root$here" "$place"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount --bind "$here" "$root$here"
+[ "$UPDATE" = 1 ] || mount -o remount,bind,ro "$root$here"
+mount --bind "$packages" "$place"
+exec chroot "$root" sh -c 'cd "$0" && exec "$@"' "$here" "$@"
+"""
+
+
+def install() -> None:
+    """Install Debian with the interpreters, and the packages of the tests for each."""
+    if shutil.which("debootstrap", path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None:
+        raise steps.Failure("debootstrap is missing: apt-get install debootstrap debian-archive-keyring")
+    if FOLDER.exists():
+        steps.run(*_as_root(), "rm", "-rf", "--one-file-system", FOLDER)
+    FOLDER.mkdir(parents=True)
+    interpreters = ",".join(f"python{version}" for version in VERSIONS)
+    steps.run(*_as_root(), "debootstrap", "--variant=minbase", f"--include={interpreters}", "sid", FOLDER / "root")
+    for version in VERSIONS:
+        _pip(version, *steps.pinned("newest-python"))
+
+
+def main(options: list[str]) -> None:
+    """Install the wheels of `dist`, and run the tests of the simulator with each version, with options for pytest."""
+    wheels = sorted(Path("dist").glob("cuarray*.whl"))
+    for version in VERSIONS:
+        _pip(version, "--no-deps", "--upgrade", *wheels)
+        _test(version, options)
+
+
+def _test(version: str, options: list[str]) -> None:
+    python = f"python{version}"
+    ignored = [f"--ignore-glob=tests/sim/test_{name}*" for name in (*LIBRARIES, *COMPILED)]
+    deselected = [f"--deselect=tests/sim/{test}" for test in LEFT_OUT]
+    options = ["--cuarray-sim", "--numprocesses", "2", "-p", "no:cacheprovider", *options]
+    _run(version, python, "-m", "cuarray_sim", "--selftest")
+    _run(version, python, "-m", "pytest", "tests/sim", *options, *ignored, *deselected)
+
+
+def _pip(version: str, *arguments: str | Path) -> None:
+    # pip would compare the requirements of packages with its own interpreter. The name of a wheel states its version of Python.
+    chosen = ["--python-version", version, "--only-binary=:all:", "--ignore-requires-python"]
+    steps.pip("install", *chosen, "--target", FOLDER / version, *arguments)
+
+
+def _run(version: str, *command: str) -> None:
+    settings = ("env", "PYTHONDONTWRITEBYTECODE=1", "HYPOTHESIS_STORAGE_DIRECTORY=/tmp/hypothesis")
+    place = f"/usr/local/lib/python{version}/dist-packages"
+    here = Path.cwd()
+    mounts = (here / FOLDER / "root", here, here / FOLDER / version, place)
+    start = (*_as_root(), "unshare", "--mount", "--propagation", "private", "sh", "-c", IN_FOLDER, "sh")
+    steps.run(*start, *mounts, *settings, *command)
+
+
+def _as_root() -> tuple[str, ...]:
+    return () if os.geteuid() == 0 else ("sudo", "--preserve-env=UPDATE")
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except steps.Failure as failure:
+        sys.exit(str(failure))
