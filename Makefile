@@ -31,6 +31,8 @@ TOOLS := $(VENV)/.tools
 PEERS := $(VENV)/.peers
 MPI4PY_TESTS := build/mpi4py-tests/.fetched
 MPICH := build/mpich/.installed
+PYLIBCUDF_VENV := .venv-pylibcudf
+PYLIBCUDF := $(PYLIBCUDF_VENV)/.pylibcudf
 NEWEST_PYTHON := build/newest-python/.installed
 MEASURED := $(VENV)/.measured
 NVCC := build/nvcc/.installed
@@ -271,6 +273,12 @@ test-all: peers-all $(MEASURED) ## run the tests with JAX, Triton, numba-cuda-ml
 square: peers-all $(MEASURED) ## check all pairs of libraries, and compare with docs/results/interoperability.md (20 minutes); UPDATE=1 writes it
 	$(call say,All pairs of libraries on the simulated driver)
 	PYTHONPATH=tests $(MPI_OF_VENV) $(ALL_VENV)/bin/python -m square
+
+.PHONY: square-pylibcudf
+square-pylibcudf: peers $(PYLIBCUDF) ## check pylibcudf, and its pairs with the peers, and compare with its part of docs/results/interoperability.md; UPDATE=1 writes it
+	$(call say,pylibcudf on the simulated driver)
+	$(PYLIBCUDF_VENV)/bin/python -m cuarray_sim -m cuarray check pylibcudf --quiet
+	PYTHONPATH=tests $(MPI_OF_VENV) $(PYLIBCUDF_VENV)/bin/python -m square --apart pylibcudf
 
 .PHONY: torch-operations
 torch-operations: peers-torch ## compare the operations of PyTorch that run with docs/results/pytorch-operations.md; UPDATE=1 writes it
@@ -596,7 +604,7 @@ bench: peers $(MEASURED) ## measure, print the figures, and put them into the do
 
 .PHONY: clean
 clean: ## remove the environment and all build products
-	rm -rf $(VENV) $(TORCH_VENV) $(ALL_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TORCH_VENV) $(ALL_VENV) $(PYLIBCUDF_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	cargo clean
 
@@ -641,8 +649,9 @@ $(NVCC): requirements/nvcc.txt | $(TOOLS)
 $(NVJITLINK): requirements/nvjitlink.txt | $(TOOLS)
 $(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
 $(MPICH): requirements/mpich.txt | $(TOOLS)
+$(PYLIBCUDF): requirements/pylibcudf.txt requirements/nvjitlink.txt $(ENVIRONMENT) | $(PEERS)
 $(NEWEST_PYTHON): requirements/newest-python.txt | $(TOOLS)
-$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON):
+$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON) $(PYLIBCUDF):
 	@$(BIN)/python -m environments $@
 
 # cargo runs first, as pip would hide its progress. The build of the wheel then has nothing to compile.

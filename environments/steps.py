@@ -166,6 +166,11 @@ def nvjitlink() -> None:
     in_folder(Path("build/nvjitlink"), "nvjitlink")
 
 
+def pylibcudf() -> None:
+    """Make the environment of pylibcudf, which sees the packages of `.venv`. It looks for NVIDIA's libraries in its own environment."""
+    over(Path(".venv-pylibcudf"), "pylibcudf", nvidia=packages(VENV), sees=[packages(VENV)])
+
+
 def mpich() -> None:
     """Install MPICH into a separate folder: its files have the names of Open MPI's."""
     folder = Path("build/mpich")

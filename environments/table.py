@@ -50,8 +50,9 @@ ENVIRONMENTS = {
     "build/nvcc/.installed": Environment("nvcc and CMake", "160 MB to download, 430 MB on disk", steps.nvcc),
     "build/nvjitlink/.installed": Environment("nvJitLink", "40 MB to download, 112 MB on disk", steps.nvjitlink),
     "build/newest-python/.installed": Environment(
-        "Python 3.14 and 3.15 of Debian's unstable release", "140 MB to download, 500 MB on disk", newest_python.install
+        "Python 3.14 and 3.15 of Debian's unstable release", "200 MB to download, 740 MB on disk", newest_python.install
     ),
+    ".venv-pylibcudf/.pylibcudf": Environment("pylibcudf", "310 MB to download, 800 MB on disk", steps.pylibcudf),
     "build/mpich/.installed": Environment("MPICH", "13 MB to download, 37 MB on disk", steps.mpich),
     "build/mpi4py-tests/.fetched": Environment("mpi4py's own tests", "500 KB to download", steps.mpi4py_tests),
 }

@@ -69,3 +69,19 @@ def test_page_has_the_fixed_texts_of_its_source() -> None:
     fixed = [part for text in (page.HEAD, page.TAIL) for part in re.split(r"\{\w+\}", text)]
     text = page.PAGE.read_text()
     assert [part for part in fixed if part not in text] == []
+
+
+def test_part_of_a_library_apart_is_compared_and_survives_an_update_of_the_square(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("UPDATE", raising=False)
+    monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
+    date = datetime.date(2026, 1, 1)
+    square = [Pair("cuarray", "cupy", ("cuarray 1", "CuPy 1"), ["I8.x"], {})]
+    apart = [Pair("pylibcudf", "cuarray", ("pylibcudf 1", "cuarray 1"), ["I8.x"], {})]
+    page.PAGE.write_text(page.write(square, date) + page.write_apart("pylibcudf", apart, date))
+    assert page.compare(square) == page.compare_apart("pylibcudf", apart) == []
+    lost = Pair("pylibcudf", "cuarray", ("pylibcudf 1", "cuarray 1"), [], {"I8.x": "seen"})
+    differences = page.compare_apart("pylibcudf", [lost])
+    assert any("*l*" in line for line in differences)
+    assert differences[-1] == "pylibcudf → cuarray: no adapter gives a reason for I8.x"

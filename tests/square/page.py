@@ -33,9 +33,12 @@ RECORDED = {
     "square.recorded.dali": "DALI *(recorded)*",
     "square.recorded.pylibraft": "pylibraft *(recorded)*",
 }
+#: Libraries whose installation is too large for the square, and their partners. `make square-NAME` checks their pairs.
+APART = {"pylibcudf": "pylibcudf"}
+PARTNERS = ("cuarray", "numba_cuda", "numba_cuda_mlir", "cuda_core", "mpi4py")
 #: Libraries without arrays of their own, and one that imports none.
 NO_PRODUCER, NO_CONSUMER = ("cuda_core", "mpi4py"), ("pycuda",)
-NAMES = {**ADAPTERS, **RECORDED}
+NAMES = {**ADAPTERS, **RECORDED, **APART}
 #: The parts of a cell: a letter, and the checks behind it.
 LETTERS = {
     "L": ("layouts", "I8.*"),
@@ -94,6 +97,13 @@ Rows marked *recorded* replay dictionaries over memory of the kit, as the publis
 - Warp's allocations and copies need such a runtime too. Its arrays are over memory of the kit here. Exports, imports, layouts and streams are Warp's.
 """
 
+APART_HEAD = """
+## {name}
+
+`make square-{target} UPDATE=1` writes this part. Written on {date}, with {versions}.
+
+"""
+
 
 def is_asked(producer: str, consumer: str) -> bool:
     """Return whether a pair has checks."""
@@ -138,7 +148,54 @@ def write(pairs: Sequence[Pair], date: datetime.date) -> str:
         + "\n".join(table(pairs))
         + "\n"
         + TAIL.format(reasons="\n".join(_reasons(pairs)), lost="\n".join(_lost(pairs)))
+        + _parts_apart(PAGE.read_text(encoding="utf-8") if PAGE.exists() else "")
     )
+
+
+def _parts_apart(text: str) -> str:
+    """Return the end of the page, which has the libraries apart."""
+    starts = [at for name in APART.values() if (at := text.find(f"\n## {name}\n")) >= 0]
+    return text[min(starts) :] if starts else ""
+
+
+def write_apart(adapter: str, pairs: Sequence[Pair], date: datetime.date) -> str:
+    """Return the part of the page of a library apart: a row as a producer, one as a consumer, and the reasons of failures."""
+    versions = sorted({version for pair in pairs for version in pair.versions}, key=str.lower)
+    cells = {(pair.producer, pair.consumer): cell(pair) for pair in pairs}
+    partners = [adapter, *PARTNERS]
+    rows = {
+        "as a producer →": [cells.get((adapter, each), "") for each in partners],
+        "as a consumer ←": [cells.get((each, adapter), "") for each in partners],
+    }
+    lines = [
+        f"| {APART[adapter]} | {' | '.join(NAMES[each] for each in partners)} |",
+        "|---" * (len(partners) + 1) + "|",
+    ]
+    lines += [f"| {role} | {' | '.join(row)} |" for role, row in rows.items()]
+    lines += ["", "| library | reason | checks | pairs |", "|---|---|---|---|", *_reasons(pairs)]
+    head = APART_HEAD.format(
+        name=APART[adapter], target=adapter.replace("_", "-"), date=date, versions=", ".join(versions)
+    )
+    return head + "\n".join(lines) + "\n"
+
+
+def compare_apart(adapter: str, pairs: Sequence[Pair]) -> list[str]:
+    """Compare the part of a library apart, and write it with ``UPDATE=1``. A failure without a reason is a difference too."""
+    text = PAGE.read_text(encoding="utf-8")
+    start = text.find(f"\n## {APART[adapter]}\n")
+    before, part = (text, "") if start < 0 else (text[:start], text[start:])
+    following = part.find("\n## ", 1)
+    part, after = (part, "") if following < 0 else (part[:following], part[following:])
+    date = datetime.date.today()
+    if not is_updating() and (written := re.search(r"Written on (\S+),", part)):
+        date = datetime.date.fromisoformat(written[1])
+    found = page_differences(PAGE, before + write_apart(adapter, pairs, date) + after)
+    unexplained = [
+        f"{NAMES[pair.producer]} → {NAMES[pair.consumer]}: no adapter gives a reason for {', '.join(pair.unexplained)}"
+        for pair in pairs
+        if pair.unexplained
+    ]
+    return [*found, *unexplained]
 
 
 def _reasons(pairs: Sequence[Pair]) -> list[str]:
