@@ -33,6 +33,9 @@ MPI4PY_TESTS := build/mpi4py-tests/.fetched
 MPICH := build/mpich/.installed
 PYLIBCUDF_VENV := .venv-pylibcudf
 PYLIBCUDF := $(PYLIBCUDF_VENV)/.pylibcudf
+DISTRIBUTED_VENV := .venv-distributed
+DISTRIBUTED := $(DISTRIBUTED_VENV)/.distributed
+DISTRIBUTED_TESTS := tests/workers
 NEWEST_PYTHON := build/newest-python/.installed
 MEASURED := $(VENV)/.measured
 NVCC := build/nvcc/.installed
@@ -229,11 +232,16 @@ test-python: peers $(EXTENSIONS) $(NVJITLINK) $(MPICH) ## run the Python tests o
 	$(call say,Planted bugs that the simulator must find)
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
-	PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --ignore $(MPI4PY_SUITE) --ignore $(CUPY_TESTS) --cuarray-sim --numprocesses 3 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
+	PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --ignore $(MPI4PY_SUITE) --ignore $(CUPY_TESTS) --ignore $(DISTRIBUTED_TESTS) --cuarray-sim --numprocesses 3 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
 	$(call say,Python tests on two simulated devices)
 	CUARRAY_SIM_DEVICES=2 $(BIN)/python -m pytest $(TWO_DEVICES) --cuarray-sim --numprocesses 2 $(call expected_skips,two-devices)
 	$(call say,Stand-ins for the toolchain with nvJitLink)
 	PYTHONPATH="$(CURDIR)/$(dir $(NVJITLINK))" $(BIN)/python -m pytest tests/toolchain --cuarray-sim $(call expected_skips,nvjitlink)
+
+.PHONY: test-distributed
+test-distributed: peers $(DISTRIBUTED) ## run the tests and examples of Dask and Ray on the simulated driver, with two workers each
+	$(call say,Dask and Ray on the simulated driver)
+	$(DISTRIBUTED_VENV)/bin/python -m pytest $(DISTRIBUTED_TESTS) examples/dask_and_ray --cuarray-sim $(call expected_skips,distributed)
 
 # Runs in a folder of Debian's unstable release, by chroot, so it asks for root.
 .PHONY: test-newest-python
@@ -363,7 +371,7 @@ examples: peers $(EXTENSIONS) $(EXAMPLES_DRIVER) ## build the examples and run t
 	$(call say,Tests of extension modules with embedded Python, on the simulated driver, if there is a libpython)
 	@if $(BIN)/python -c '$(LIBPYTHON)'; then $(EMBEDDED) cargo test --manifest-path examples/Cargo.toml --target-dir target/examples -p test-an-extension; fi
 	$(call say,Examples in C and Cython, with the address sanitizer too, on the simulated driver)
-	$(BIN)/python -m pytest examples --ignore-glob='examples/0*' --ignore=examples/cuda --ignore=examples/all_of_them $(call expected_skips,examples)
+	$(BIN)/python -m pytest examples --ignore-glob='examples/0*' --ignore=examples/cuda --ignore=examples/all_of_them --ignore=examples/dask_and_ray $(call expected_skips,examples)
 	$(call say,Extension modules in Rust, with numba-cuda and cuda.core on the other side, on the simulated driver)
 	PYTHONPATH="$(CURDIR)/build/extensions" $(BIN)/python -m pytest examples/0* --cuarray-sim $(call expected_skips,examples-extensions)
 
@@ -604,7 +612,7 @@ bench: peers $(MEASURED) ## measure, print the figures, and put them into the do
 
 .PHONY: clean
 clean: ## remove the environment and all build products
-	rm -rf $(VENV) $(TORCH_VENV) $(ALL_VENV) $(PYLIBCUDF_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TORCH_VENV) $(ALL_VENV) $(PYLIBCUDF_VENV) $(DISTRIBUTED_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	cargo clean
 
@@ -650,8 +658,9 @@ $(NVJITLINK): requirements/nvjitlink.txt | $(TOOLS)
 $(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
 $(MPICH): requirements/mpich.txt | $(TOOLS)
 $(PYLIBCUDF): requirements/pylibcudf.txt requirements/nvjitlink.txt $(ENVIRONMENT) | $(PEERS)
+$(DISTRIBUTED): requirements/distributed.txt $(ENVIRONMENT) | $(PEERS)
 $(NEWEST_PYTHON): requirements/newest-python.txt | $(TOOLS)
-$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON) $(PYLIBCUDF):
+$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON) $(PYLIBCUDF) $(DISTRIBUTED):
 	@$(BIN)/python -m environments $@
 
 # cargo runs first, as pip would hide its progress. The build of the wheel then has nothing to compile.

@@ -171,6 +171,11 @@ def pylibcudf() -> None:
     over(Path(".venv-pylibcudf"), "pylibcudf", nvidia=packages(VENV), sees=[packages(VENV)])
 
 
+def distributed() -> None:
+    """Make the environment of Dask and Ray, which sees the packages of `.venv`."""
+    over(Path(".venv-distributed"), "distributed", nvidia=packages(VENV), sees=[packages(VENV)])
+
+
 def mpich() -> None:
     """Install MPICH into a separate folder: its files have the names of Open MPI's."""
     folder = Path("build/mpich")

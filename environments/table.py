@@ -53,6 +53,9 @@ ENVIRONMENTS = {
         "Python 3.14 and 3.15 of Debian's unstable release", "200 MB to download, 740 MB on disk", newest_python.install
     ),
     ".venv-pylibcudf/.pylibcudf": Environment("pylibcudf", "310 MB to download, 800 MB on disk", steps.pylibcudf),
+    ".venv-distributed/.distributed": Environment(
+        "Dask and Ray", "95 MB to download, 300 MB on disk", steps.distributed
+    ),
     "build/mpich/.installed": Environment("MPICH", "13 MB to download, 37 MB on disk", steps.mpich),
     "build/mpi4py-tests/.fetched": Environment("mpi4py's own tests", "500 KB to download", steps.mpi4py_tests),
 }

@@ -92,7 +92,16 @@ def test_night_has_the_checks_that_are_too_long_for_a_push() -> None:
     assert nightly == [
         [
             *("test-all", "algorithms", "square", "examples-burn", "kit-mutants"),
-            *("programs", "generated-code", "asan", "tsan", "loom", "test-newest-python", "square-pylibcudf"),
+            *(
+                "programs",
+                "generated-code",
+                "asan",
+                "tsan",
+                "loom",
+                "test-newest-python",
+                "square-pylibcudf",
+                "test-distributed",
+            ),
         ]
     ]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from .what_runs import ROOT, source, table
 
 # Files of requirements with the libraries and with NVIDIA's tools; the others have tools of this project.
-FILES = ("peers", "cupy", "torch", "all", "bench", "nvcc", "nvjitlink", "pylibcudf", "mpich", "test")
+FILES = ("peers", "cupy", "torch", "all", "bench", "nvcc", "nvjitlink", "pylibcudf", "distributed", "mpich", "test")
 # NVIDIA's parts that the tests use, apart from libraries.
 TOOLS = ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvrtc", "nvidia-nvjitlink", "nvidia-nvvm")
 CRATES = ("cudarc", "dlpark", "burn-cuda")
