@@ -90,7 +90,8 @@ Rows marked *recorded* replay dictionaries over memory of the kit, as the publis
 [tests/square/recorded](https://github.com/cuarray/cuarray/tree/main/tests/square/recorded) name the sources.
 
 - PyArrow's `CudaBuffer` and ArrayViews export no `__cuda_array_interface__`, so there is nothing to replay. PyArrow imports arrays
-  by `Context.buffer_from_object`, which reads `shape`, `strides`, `typestr` and `data`, and neither `stream` nor `mask`.
+  by `Context.buffer_from_object`, which reads `shape`, `strides`, `typestr` and `data`, and neither `stream` nor `mask`. A
+  [test](https://github.com/cuarray/cuarray/tree/main/tests/interop/test_arrow.py) makes the driver calls of its operations.
 - mpi4py asks for DLPack first, with the stream -1, which means no synchronization. JAX takes -1 for a stream's handle, so each import of a JAX array fails with
   `CUDA_ERROR_INVALID_HANDLE` ([JAX](../findings/jax.md)).
 - RMM has an adapter, *written from source, not run*: its static CUDA runtime does not start on the simulated driver.
