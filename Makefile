@@ -238,6 +238,12 @@ test-python: peers $(EXTENSIONS) $(NVJITLINK) $(MPICH) ## run the Python tests o
 	$(call say,Stand-ins for the toolchain with nvJitLink)
 	PYTHONPATH="$(CURDIR)/$(dir $(NVJITLINK))" $(BIN)/python -m pytest tests/toolchain --cuarray-sim $(call expected_skips,nvjitlink)
 
+.PHONY: test-free-threaded
+test-free-threaded: install ## run the tests of the package with an interpreter without a global lock, as PYTHON=python3.14t
+	$(call say,Tests of the package without a global lock)
+	$(BIN)/python -c 'import sys; exit(getattr(sys, "_is_gil_enabled", lambda: True)() and "PYTHON names no free-threaded interpreter")'
+	$(BIN)/python -X gil=0 -m pytest tests/package tests/dlpack tests/c_interface --cuarray-sim --numprocesses 3 $(call expected_skips,free-threaded)
+
 .PHONY: test-distributed
 test-distributed: peers $(DISTRIBUTED) ## run the tests and examples of Dask and Ray on the simulated driver, with two workers each
 	$(call say,Dask and Ray on the simulated driver)

@@ -48,6 +48,45 @@ def test_threads_import_and_export_one_object() -> None:
     in_threads(work)
 
 
+def test_threads_read_a_dictionary_that_other_threads_change() -> None:
+    """Each value that is read was in the dictionary. Without a global lock, a borrowed value would be freed during the read."""
+    shapes, pointers = ((2, 3), (3, 2), (6,)), (4096, 8192, 1 << 40)
+    entries = describe(shape=(2, 3), data=(4096, False), strides=None)
+    ended = threading.Event()
+
+    def change(number: int) -> None:
+        chosen = random.Random(number)
+        while not ended.is_set():
+            # New objects, which have no other owner, and other keys, by which the table of the dictionary moves.
+            entries["shape"] = tuple(chosen.choice(shapes))
+            entries["data"] = (chosen.choice(pointers) + 0, False)
+            entries["typestr"] = "<f" + str(chosen.choice((4, 8)))
+            entries[f"other {chosen.randrange(40)}"] = [number]
+            entries.pop(f"other {chosen.randrange(40)}", None)
+            entries.pop("strides", None)
+            entries["strides"] = None
+
+    def read() -> None:
+        for _ in range(ROUNDS * 50):
+            interface = cuarray.interface(entries)
+            assert interface.shape in shapes
+            assert interface.ptr in pointers
+            assert interface.typestr in ("<f4", "<f8")
+
+    def work(number: int) -> None:
+        if number % 2:
+            return change(number)
+        try:
+            read()
+        finally:
+            readers.pop()
+            if not readers:
+                ended.set()
+
+    readers = [*range(0, THREADS, 2)]
+    in_threads(work)
+
+
 def test_threads_get_errors_for_one_malformed_object() -> None:
     wrong = Producer(describe(stream=0))
 

@@ -1,13 +1,15 @@
 //! The walk over a dictionary: the keys of an interface, and the values found under them.
 //!
-//! The walk runs no Python code: a key is recognised by its address (literal keys are interned) or else by its text. It therefore borrows the
-//! values from the dictionary. [`Entries::own`] takes references to them before the first Python code can run, since that may change the dictionary.
+//! The walk runs no Python code: a key is recognised by its address (literal keys are interned) or else by its text. With a global lock (GIL),
+//! it therefore borrows the values from the dictionary. [`Entries::own`] takes references to them before the first Python code can run, since
+//! that may change the dictionary. Without a global lock, another thread may change it at any time. So the walk holds the dictionary's critical
+//! section, and takes a reference to each value there.
 
 use crate::{Error, Result};
 use pyo3::{
     ffi,
     prelude::*,
-    sync::PyOnceLock,
+    sync::{PyOnceLock, critical_section::with_critical_section},
     types::{PyDict, PyInt, PyString},
 };
 use std::{
@@ -49,9 +51,14 @@ impl Interned {
     }
 }
 
-/// The values under [`KEYS`], borrowed from the dictionary. Valid until Python code runs.
+/// The values under [`KEYS`]. With a global lock they are borrowed from the dictionary, and valid until Python code runs.
 pub(in crate::python) struct Entries<'a, 'py> {
+    #[cfg(not(Py_GIL_DISABLED))]
     values: [Option<Borrowed<'a, 'py, PyAny>>; KEYS.len()],
+    #[cfg(Py_GIL_DISABLED)]
+    values: [Option<Bound<'py, PyAny>>; KEYS.len()],
+    #[cfg(Py_GIL_DISABLED)]
+    dict: std::marker::PhantomData<&'a ()>,
 }
 
 impl<'a, 'py> Entries<'a, 'py> {
@@ -62,54 +69,68 @@ impl<'a, 'py> Entries<'a, 'py> {
         static ORDER: AtomicU64 = AtomicU64::new(u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7]));
         let py = dict.py();
         let interned = &Interned::get(py).keys;
-        let mut values = [None; KEYS.len()];
+        let mut values = [const { None }; KEYS.len()];
         let expected = ORDER.load(Ordering::Relaxed);
         let (mut order, mut turn) = (expected, 0);
         let (mut position, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
-        // The length saves the call that would report the end.
-        for _ in 0..dict.len() {
-            // SAFETY: `dict` is a dictionary and stays one while this thread holds it; nothing in the loop runs Python code, so it does
-            // not change under the walk.
-            if unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut position, &mut key, &mut value) } == 0 {
-                break;
+        // Without a global lock, other threads change the dictionary in its critical section only. Nothing in the loop waits, which would
+        // suspend the section. With a global lock this is a call of the closure.
+        with_critical_section(dict.as_any(), || {
+            // The length saves the call that would report the end.
+            for _ in 0..dict.len() {
+                // SAFETY: `dict` is a dictionary and stays one while this thread holds it; nothing in the loop runs Python code, and the
+                // lock keeps other threads out, so it does not change under the walk.
+                if unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut position, &mut key, &mut value) } == 0 {
+                    break;
+                }
+                let mut index = usize::from((order >> turn) as u8) % KEYS.len();
+                if interned[index].as_ptr() != key {
+                    let found = interned.iter().position(|name| name.as_ptr() == key).or_else(|| {
+                        // SAFETY: `key` is borrowed from the dictionary, which does not change during the walk.
+                        unsafe { index_of_text(key) }
+                    });
+                    let Some(found) = found else { continue };
+                    index = found;
+                    order = order & !(0xff << turn) | (index as u64) << turn;
+                }
+                // Keys beyond the eighth share a byte of the guess, which is then wrong and costs a search.
+                turn = (turn + 8) % u64::BITS;
+                // SAFETY: the dictionary owns `value`, and does not change before the end of the walk.
+                let value = unsafe { Borrowed::from_ptr(py, value) };
+                #[cfg(Py_GIL_DISABLED)]
+                let value = value.to_owned();
+                values[index] = Some(value);
             }
-            let mut index = usize::from((order >> turn) as u8) % KEYS.len();
-            if interned[index].as_ptr() != key {
-                let found = interned.iter().position(|name| name.as_ptr() == key).or_else(|| {
-                    // SAFETY: `key` is borrowed from the dictionary, which does not change during the walk.
-                    unsafe { index_of_text(key) }
-                });
-                let Some(found) = found else { continue };
-                index = found;
-                order = order & !(0xff << turn) | (index as u64) << turn;
-            }
-            // Keys beyond the eighth share a byte of the guess, which is then wrong and costs a search.
-            turn = (turn + 8) % u64::BITS;
-            // SAFETY: the dictionary owns `value`, and does not change before Python code runs. The caller owns the values before that.
-            values[index] = Some(unsafe { Borrowed::from_ptr(py, value) });
-        }
+        });
         if order != expected {
             ORDER.store(order, Ordering::Relaxed);
         }
-        Entries { values }
+        Entries {
+            values,
+            #[cfg(Py_GIL_DISABLED)]
+            dict: std::marker::PhantomData,
+        }
     }
 
     /// The value under a key, `None` where the key is missing.
     #[inline]
-    pub(in crate::python) fn get(&self, index: usize) -> Option<Borrowed<'a, 'py, PyAny>> {
-        self.values[index]
+    pub(in crate::python) fn get(&self, index: usize) -> Option<Borrowed<'_, 'py, PyAny>> {
+        #[cfg(not(Py_GIL_DISABLED))]
+        return self.values[index];
+        #[cfg(Py_GIL_DISABLED)]
+        return self.values[index].as_ref().map(Bound::as_borrowed);
     }
 
     /// Whether a key is present with a value other than `None`.
     #[inline]
     pub(in crate::python) fn has(&self, index: usize) -> bool {
-        self.values[index].is_some_and(|value| !value.is_none())
+        self.get(index).is_some_and(|value| !value.is_none())
     }
 
     /// Takes a reference to each value.
     #[cold]
     pub(in crate::python) fn own(&self) -> OwnedEntries<'py> {
-        OwnedEntries { values: self.values.map(|value| value.map(Borrowed::to_owned)) }
+        OwnedEntries { values: std::array::from_fn(|index| self.get(index).map(Borrowed::to_owned)) }
     }
 }
 

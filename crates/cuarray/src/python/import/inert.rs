@@ -1,7 +1,7 @@
 //! Reading the entries that nearly all producers write, at the least cost.
 //!
 //! An entry that is exactly a `tuple`, an `int`, a `bool` or a `str` is *inert*: reading it runs no Python code. While all entries are inert,
-//! nothing can change the dictionary, so its values are borrowed and not owned one by one. Only this common case is read here. Everything else
+//! nothing in this thread can change the dictionary, so with a global lock its values are borrowed and not owned one by one. Only this common case is read here. Everything else
 //! (a NumPy integer, a mask, an event, anything wrong) returns `None`, and [`super::interface`] reads the same entries with full checks. This
 //! file is only a shortcut: the full reader gives the same interface.
 
@@ -49,7 +49,7 @@ impl From<Error> for Unread {
 }
 
 #[inline]
-fn text<'a>(entries: &Entries<'a, '_>, index: usize) -> Option<&'a str> {
+fn text<'a>(entries: &'a Entries<'_, '_>, index: usize) -> Option<&'a str> {
     let value = entries.get(index)?.as_ptr();
     // SAFETY: `value` is an object.
     if unsafe { ffi::Py_TYPE(value) } != &raw mut ffi::PyUnicode_Type {
@@ -63,7 +63,7 @@ fn text<'a>(entries: &Entries<'a, '_>, index: usize) -> Option<&'a str> {
         unsafe { ffi::PyErr_Clear() };
         return None;
     }
-    // SAFETY: the dictionary owns the str, which owns its UTF-8 form of `length` bytes.
+    // SAFETY: the dictionary or the entries own the str, which owns its UTF-8 form of `length` bytes.
     Some(unsafe { std::str::from_utf8_unchecked(std::slice::from_raw_parts(text.cast(), length as usize)) })
 }
 
