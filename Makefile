@@ -33,9 +33,11 @@ MPI4PY_TESTS := build/mpi4py-tests/.fetched
 MPICH := build/mpich/.installed
 PYLIBCUDF_VENV := .venv-pylibcudf
 PYLIBCUDF := $(PYLIBCUDF_VENV)/.pylibcudf
+RMM := build/rmm/.built
 DISTRIBUTED_VENV := .venv-distributed
 DISTRIBUTED := $(DISTRIBUTED_VENV)/.distributed
 DISTRIBUTED_TESTS := tests/workers
+RMM_TESTS := tests/rmm_modules
 NEWEST_PYTHON := build/newest-python/.installed
 MEASURED := $(VENV)/.measured
 NVCC := build/nvcc/.installed
@@ -132,6 +134,9 @@ dev: ## after a change in Rust or Python: build the driver and cuarray in second
 
 .PHONY: peers
 peers: install $(PEERS) ## install the libraries that tests and demo exchange arrays with
+
+.PHONY: peers-rmm
+peers-rmm: peers $(RMM) ## build the last version of RMM that is headers only with the shared CUDA runtime, in build/rmm
 
 .PHONY: peers-torch
 peers-torch: peers $(TORCH) ## install PyTorch into .venv-torch
@@ -232,7 +237,7 @@ test-python: peers $(EXTENSIONS) $(NVJITLINK) $(MPICH) ## run the Python tests o
 	$(call say,Planted bugs that the simulator must find)
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
-	PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --ignore $(MPI4PY_SUITE) --ignore $(CUPY_TESTS) --ignore $(DISTRIBUTED_TESTS) --cuarray-sim --numprocesses 3 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
+	PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --ignore $(MPI4PY_SUITE) --ignore $(CUPY_TESTS) --ignore $(DISTRIBUTED_TESTS) --ignore $(RMM_TESTS) --cuarray-sim --numprocesses 3 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
 	$(call say,Python tests on two simulated devices)
 	CUARRAY_SIM_DEVICES=2 $(BIN)/python -m pytest $(TWO_DEVICES) --cuarray-sim --numprocesses 2 $(call expected_skips,two-devices)
 	$(call say,Stand-ins for the toolchain with nvJitLink)
@@ -293,6 +298,13 @@ square-pylibcudf: peers $(PYLIBCUDF) ## check pylibcudf, and its pairs with the 
 	$(call say,pylibcudf on the simulated driver)
 	$(PYLIBCUDF_VENV)/bin/python -m cuarray_sim -m cuarray check pylibcudf --quiet
 	PYTHONPATH=tests $(MPI_OF_VENV) $(PYLIBCUDF_VENV)/bin/python -m square --apart pylibcudf
+
+.PHONY: square-rmm
+square-rmm: peers-rmm ## check RMM, and its pairs with the peers, and compare with its part of docs/results/interoperability.md; UPDATE=1 writes it
+	$(call say,RMM on the simulated driver)
+	PYTHONPATH="$(CURDIR)/build/rmm/site-packages" $(BIN)/python -m pytest $(RMM_TESTS) --cuarray-sim $(call expected_skips,rmm)
+	PYTHONPATH="$(CURDIR)/build/rmm/site-packages" $(BIN)/python -m cuarray_sim -m cuarray check rmm --quiet
+	PYTHONPATH="tests:$(CURDIR)/build/rmm/site-packages" $(BIN)/python -m square --apart rmm
 
 .PHONY: torch-operations
 torch-operations: peers-torch ## compare the operations of PyTorch that run with docs/results/pytorch-operations.md; UPDATE=1 writes it
@@ -664,9 +676,10 @@ $(NVJITLINK): requirements/nvjitlink.txt | $(TOOLS)
 $(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
 $(MPICH): requirements/mpich.txt | $(TOOLS)
 $(PYLIBCUDF): requirements/pylibcudf.txt requirements/nvjitlink.txt $(ENVIRONMENT) | $(PEERS)
+$(RMM): requirements/rmm.txt tests/peers/build_rmm.py $(ENVIRONMENT) | $(PEERS) $(INSTALLED)
 $(DISTRIBUTED): requirements/distributed.txt $(ENVIRONMENT) | $(PEERS)
 $(NEWEST_PYTHON): requirements/newest-python.txt | $(TOOLS)
-$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON) $(PYLIBCUDF) $(DISTRIBUTED):
+$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON) $(PYLIBCUDF) $(DISTRIBUTED) $(RMM):
 	@$(BIN)/python -m environments $@
 
 # cargo runs first, as pip would hide its progress. The build of the wheel then has nothing to compile.

@@ -171,6 +171,13 @@ def pylibcudf() -> None:
     over(Path(".venv-pylibcudf"), "pylibcudf", nvidia=packages(VENV), sees=[packages(VENV)])
 
 
+def rmm() -> None:
+    """Build RMM in a folder that PYTHONPATH names."""
+    if shutil.which(os.environ.get("CXX", "c++")) is None:
+        raise Failure("RMM needs a C++ compiler (on Debian and Ubuntu: apt-get install build-essential)")
+    run(sys.executable, "tests/peers/build_rmm.py", "build/rmm")
+
+
 def distributed() -> None:
     """Make the environment of Dask and Ray, which sees the packages of `.venv`."""
     over(Path(".venv-distributed"), "distributed", nvidia=packages(VENV), sees=[packages(VENV)])

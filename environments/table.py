@@ -56,6 +56,9 @@ ENVIRONMENTS = {
     ".venv-distributed/.distributed": Environment(
         "Dask and Ray", "95 MB to download, 300 MB on disk", steps.distributed
     ),
+    "build/rmm/.built": Environment(
+        "RMM 25.4, whose modules are built here", "5 MB to download, 60 MB on disk", steps.rmm
+    ),
     "build/mpich/.installed": Environment("MPICH", "13 MB to download, 37 MB on disk", steps.mpich),
     "build/mpi4py-tests/.fetched": Environment("mpi4py's own tests", "500 KB to download", steps.mpi4py_tests),
 }

@@ -67,6 +67,7 @@ LEFT_OUT = {
     "tests/sweep": "findings of the simulated driver",
     "tests/thread_sanitizer": "settings of a sanitizer",
     "tests/toolchain": "stand-ins of the simulated driver",
+    "tests/rmm_modules": "modules of RMM that are built for the simulated driver",
     "tests/workers": "processes of Dask and Ray, which are not installed there",
 }
 """Folders without a slice, each with the reason."""

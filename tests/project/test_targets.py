@@ -101,6 +101,7 @@ def test_night_has_the_checks_that_are_too_long_for_a_push() -> None:
                 "test-newest-python",
                 "square-pylibcudf",
                 "test-distributed",
+                "square-rmm",
             ),
         ]
     ]

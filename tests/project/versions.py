@@ -8,9 +8,24 @@ from collections.abc import Iterator
 from .what_runs import ROOT, source, table
 
 # Files of requirements with the libraries and with NVIDIA's tools; the others have tools of this project.
-FILES = ("peers", "cupy", "torch", "all", "bench", "nvcc", "nvjitlink", "pylibcudf", "distributed", "mpich", "test")
+FILES = (
+    "peers",
+    "cupy",
+    "torch",
+    "all",
+    "bench",
+    "nvcc",
+    "nvjitlink",
+    "pylibcudf",
+    "distributed",
+    "rmm",
+    "mpich",
+    "test",
+)
 # NVIDIA's parts that the tests use, apart from libraries.
 TOOLS = ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvrtc", "nvidia-nvjitlink", "nvidia-nvvm")
+# Dependencies that two environments have in two versions. No table shows them.
+APART = ("rapids-logger",)
 CRATES = ("cudarc", "dlpark", "burn-cuda")
 
 
@@ -29,7 +44,7 @@ def pinned() -> dict[str, str]:
             requirement = re.match(r"([\w.-]+)==([\w.]+)(?: --hash\S*)?(?:;|$)", line)
             if requirement:
                 version = found.setdefault(requirement[1], requirement[2])
-                assert version == requirement[2], f"{requirement[1]} has two versions"
+                assert version == requirement[2] or requirement[1] in APART, f"{requirement[1]} has two versions"
     return found
 
 

@@ -33,8 +33,8 @@ RECORDED = {
     "square.recorded.dali": "DALI *(recorded)*",
     "square.recorded.pylibraft": "pylibraft *(recorded)*",
 }
-#: Libraries whose installation is too large for the square, and their partners. `make square-NAME` checks their pairs.
-APART = {"pylibcudf": "pylibcudf"}
+#: Libraries that the environment of the square lacks, because they are large or built here, and their partners. `make square-NAME` checks their pairs.
+APART = {"pylibcudf": "pylibcudf", "rmm": "RMM"}
 PARTNERS = ("cuarray", "numba_cuda", "numba_cuda_mlir", "cuda_core", "mpi4py")
 #: Libraries without arrays of their own, and one that imports none.
 NO_PRODUCER, NO_CONSUMER = ("cuda_core", "mpi4py"), ("pycuda",)
@@ -94,7 +94,7 @@ Rows marked *recorded* replay dictionaries over memory of the kit, as the publis
   [test](https://github.com/cuarray/cuarray/tree/main/tests/interop/test_arrow.py) makes the driver calls of its operations.
 - mpi4py asks for DLPack first, with the stream -1, which means no synchronization. JAX takes -1 for a stream's handle, so each import of a JAX array fails with
   `CUDA_ERROR_INVALID_HANDLE` ([JAX](../findings/jax.md)).
-- RMM has an adapter, *written from source, not run*: its static CUDA runtime does not start on the simulated driver.
+- RMM's wheels have a static CUDA runtime, which does not start on the simulated driver. [RMM](#rmm) is built with the shared one.
 - Warp's allocations and copies need such a runtime too. Its arrays are over memory of the kit here. Exports, imports, layouts and streams are Warp's.
 """
 

@@ -1,4 +1,4 @@
-"""RMM. Written from the source of ``pylibrmm/device_buffer.pyx`` and not run: its CUDA runtime does not start on the simulated driver."""
+"""RMM. Its wheels have a static CUDA runtime, which does not start on the simulated driver; ``make peers-rmm`` builds RMM with the shared one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rmm.pylibrmm.stream import Stream
 from cuarray.check import NotClaimed, parts
 
 NAME, VERSION = "RMM", rmm.__version__
-NOTE = "the adapter was written from the source, and was not run"
+NOTE = "a DeviceBuffer copies arrays of others"
 NOT_CLAIMED = {
     "types": "a DeviceBuffer holds bytes",
     "strides": "a DeviceBuffer is contiguous",
@@ -29,6 +29,9 @@ KNOWN = {
     "P1.*": "D17: version 0 is exported, without a stream",
     "P2.*": "D17: version 0 is exported, without a stream",
     "S2.*": "D16: copy_from_device does not read the stream",
+    "S3.*": "D18: copy_from_device does not read the stream",
+    "I3.type-is-imported.*": "a DeviceBuffer holds bytes, whatever it copied",
+    "I10.*": "D7: copy_from_device does not read the mask",
 }
 
 
@@ -45,20 +48,20 @@ def write(array, data, *, stream=None) -> None:
 
 
 def read(array, *, stream=None) -> bytes:
-    options = [stream] if stream else []
-    if not isinstance(array, rmm.DeviceBuffer):
-        entries = array.__cuda_array_interface__
-        copy = rmm.DeviceBuffer(size=math.prod(entries["shape"]) * parts.size_of(entries["typestr"]))
-        copy.copy_from_device(array, *options)
-        array = copy
-    elements = array.tobytes(*options)
+    elements = array.tobytes(*([stream] if stream else []))
     if stream:
         stream.synchronize()
     return bytes(elements)
 
 
 def import_(obj, *, stream=None) -> Any:
-    return obj
+    """Copy an array into a new buffer: RMM has no view of memory of others."""
+    entries = obj.__cuda_array_interface__
+    if len(entries["shape"]) != 1:
+        raise NotClaimed("copy_from_device takes arrays of one axis")
+    copy = rmm.DeviceBuffer(size=math.prod(entries["shape"]) * parts.size_of(entries["typestr"]))
+    copy.copy_from_device(obj, *([stream] if stream else []))
+    return copy
 
 
 def pointer(array) -> int:
