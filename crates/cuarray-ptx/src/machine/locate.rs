@@ -317,7 +317,7 @@ impl Machine<'_> {
 
     /// Resolves addresses in shared memory, which begins at `start`.
     #[inline(always)]
-    fn locate_shared(&mut self, start: u64, (_, high, any): Hull, size: u32, write: bool) -> Flow {
+    fn locate_shared(&mut self, start: u64, (low, high, any): Hull, size: u32, write: bool) -> Flow {
         let length = self.block.shared_bytes();
         if any & u64::from(size - 1) != 0 || (high - start).saturating_add(u64::from(size)) > length {
             return self.locate_each(SHARED_WINDOW - start, size, write);
@@ -328,7 +328,7 @@ impl Machine<'_> {
         }
         // A read before a write that it races with looks unwritten, so the races must be known.
         if self.races.on && self.recorder.enabled {
-            self.note_shared(start, size, write);
+            self.note_shared(start, (low, high), size, write);
         }
         Flow::Next
     }

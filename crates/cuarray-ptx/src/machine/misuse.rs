@@ -215,10 +215,17 @@ impl Machine<'_> {
         self.freed.retain(|start, freed_end| *freed_end <= address || end <= *start);
     }
 
-    /// Records an access to shared memory: offsets of the lanes from `start`.
-    pub(crate) fn note_shared(&mut self, start: u64, size: u32, write: bool) {
+    /// Records an access to shared memory: offsets of the lanes from `start`, and the least and the greatest address.
+    pub(crate) fn note_shared(&mut self, start: u64, (low, high): (u64, u64), size: u32, write: bool) {
+        /// The most bytes that are looked at together.
+        const NEAR: u64 = 2048;
         let (size, step_apart) = (size - self.unused, self.unused > 0);
         if size == 0 {
+            return;
+        }
+        let (first, end) = (low - start, high - start + u64::from(size));
+        let is_usual = end - first <= NEAR && (!write || self.block.undefined.is_empty());
+        if is_usual && !self.is_between_shared(first, end) && self.block.is_written(first, end) {
             return;
         }
         let mut rest = self.mask;
