@@ -305,6 +305,13 @@ impl Shadow {
         }
     }
 
+    /// The parts of a range that are live memory.
+    fn live(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+        let first = self.segments.range(..=start).next_back().map_or(start, |(key, _)| *key);
+        let segments = self.segments.range(first..end).filter(|(_, segment)| segment.end > start);
+        segments.map(|(key, segment)| (start.max(*key), end.min(segment.end))).collect()
+    }
+
     /// Whether an address lies in live memory.
     pub(super) fn holds(&self, address: u64) -> bool {
         self.segments.range(..=address).next_back().is_some_and(|(_, segment)| segment.end > address)
@@ -381,7 +388,10 @@ impl Shadow {
                 return;
             }
             for (first, behind) in rest.iter().take_while(|(first, _)| *first < packed + length) {
-                self.unwritten.add(start + first.saturating_sub(packed), start + (behind - packed).min(length));
+                let (first, behind) = (start + first.saturating_sub(packed), start + (behind - packed).min(length));
+                for (first, behind) in self.live(first, behind) {
+                    self.unwritten.add(first, behind);
+                }
             }
             packed += length;
             // A hole may go on in the next row.

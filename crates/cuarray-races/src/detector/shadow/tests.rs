@@ -246,6 +246,18 @@ fn unwritten_bytes_stay_unwritten_in_a_copy() {
 }
 
 #[test]
+fn only_live_memory_is_unwritten() {
+    let mut memory = Fixture::new();
+    memory.write(0, 0, 1000);
+    let to = Region::row(990, 20);
+    memory.shadow.unwrite(&to, &[(0, 20)]);
+    assert_eq!(memory.shadow.unwritten(0, 2000), [(990, 1000)]);
+    // An allocation is made of its own bytes.
+    memory.shadow.create(1000, 1100, true, None);
+    assert_eq!(memory.shadow.unwritten(0, 2000), [(990, 1000)]);
+}
+
+#[test]
 fn padding_at_the_end_of_each_record_is_padding() {
     let mut memory = Fixture::new();
     // Records of 16 bytes: a number of 8 bytes, one of 4 bytes, and padding.
