@@ -28,6 +28,7 @@ from .findings_report import clear_findings
 from .places import command, line_of_site, shown
 from .pytest_findings import COMMANDS, in_workflow
 from .referrers import chains
+from .torch_on_host import finish
 
 __all__ = ["MARKER", "LeakCheck"]
 
@@ -222,6 +223,8 @@ def _settle(generation: int) -> None:
             context.deallocations.clear()
             if queue := getattr(context.memory_manager, "deallocations", None):
                 queue.clear()
+    # Operations of PyTorch on the host keep their buffers until the next one.
+    finish()
     _empty_torch(sys.modules.get("torch"))
     _empty_cupy(sys.modules.get("cupy"))
 

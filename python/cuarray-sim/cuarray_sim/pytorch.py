@@ -81,7 +81,8 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self._runtime = ctypes.CDLL("libcudart.so.13")
-        self._work: dict[int, Callable[[], None]] = {}
+        # The work that is not settled, with its device.
+        self._work: dict[int, tuple[Callable[[], None], torch.device]] = {}
         self._numbers = itertools.count(1)
         self._done: list[int] = []
         self._errors: list[BaseException] = []
@@ -121,7 +122,12 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
             _kernels.clear()
             self._registered = False
             self._flags.close()
-        torch.cuda.synchronize()
+        self.finish()
+
+    def finish(self) -> None:
+        """Wait for the work that is not done, and free the buffers of all work."""
+        for device in {device for number, (_, device) in list(self._work.items()) if number not in self._done}:
+            torch.cuda.synchronize(device)
         self._settle()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -184,7 +190,7 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
 
     def _enqueue(self, work: Callable[[], None], stream: torch.cuda.Stream) -> None:
         number = next(self._numbers)
-        self._work[number] = work
+        self._work[number] = work, stream.device
         # The default stream is that of the current device.
         with torch.cuda.device(stream.device):
             error = self._runtime.cudaLaunchHostFunc(
@@ -196,7 +202,7 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
 
     def _run(self, number: int) -> None:
         try:
-            self._work[number]()
+            self._work[number][0]()
         except BaseException as error:
             self._errors.append(error)
         self._done.append(number)

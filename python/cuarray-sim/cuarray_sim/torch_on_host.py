@@ -17,7 +17,7 @@ from typing import Any
 
 from .after_import import after_import
 
-__all__ = ["TORCH_ON_HOST", "carry_out_on_host"]
+__all__ = ["TORCH_ON_HOST", "carry_out_on_host", "finish"]
 
 TORCH_ON_HOST = "CUARRAY_SIM_TORCH_ON_HOST"
 
@@ -32,6 +32,12 @@ def carry_out_on_host() -> None:
             _begin(torch)
         else:
             after_import("torch", _begin)
+
+
+def finish() -> None:
+    """Wait for the operations on the host, and free their buffers. An exception in an operation is raised."""
+    for mode in _modes:
+        mode.finish()
 
 
 def _begin(torch: ModuleType) -> None:
