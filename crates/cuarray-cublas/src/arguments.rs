@@ -161,6 +161,33 @@ impl<'h> Call<'h> {
         region.present().map(|region| self.work.updates(name, region))
     }
 
+    /// An argument that is multiplied, and not read if its factor is 0. The host has left a call with such a factor already; a factor in device
+    /// memory is known to the closure only.
+    pub(crate) fn multiplied<T: Scalar>(
+        &mut self,
+        name: &'static CStr,
+        region: Region,
+        by: Given<T>,
+    ) -> Outcome<Argument> {
+        match by {
+            Given::Host(_) => self.reads(name, region),
+            Given::Device(_) => self.may_read(name, region),
+        }
+    }
+
+    /// An argument that products are added to, and which stays as it is if their factor is 0.
+    pub(crate) fn added_to<T: Scalar>(
+        &mut self,
+        name: &'static CStr,
+        region: Region,
+        by: Given<T>,
+    ) -> Outcome<Argument> {
+        region.present().map(|region| match by {
+            Given::Host(_) => self.work.updates(name, region),
+            Given::Device(_) => self.work.may_update(name, region),
+        })
+    }
+
     /// An argument that is written, and read first unless its factor is 0.
     pub(crate) fn scaled<T: Scalar>(&mut self, name: &'static CStr, region: Region, by: Given<T>) -> Outcome<Argument> {
         region.present().map(|region| match by {

@@ -133,7 +133,7 @@ pub(crate) fn trsm<T: Scalar>(
     }
     let a = match alpha.is(T::zero()) {
         true => None,
-        false => Some(call.reads(c"A", a.behind_pointers(count, part(fill, unit)))?),
+        false => Some(call.multiplied(c"A", a.behind_pointers(count, part(fill, unit)), alpha)?),
     };
     let b = call.scaled(c"B", b.behind_pointers(count, Part::All), alpha)?;
     call.computes(move |data| {

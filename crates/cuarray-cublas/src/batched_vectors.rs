@@ -67,11 +67,12 @@ fn multiply<S: Scalar>(
     }
     let inputs = match alpha.is(S::zero()) {
         true => None,
-        false => Some((call.reads(c"A", matrix)?, call.reads(c"x", of_x)?)),
+        false => Some((call.multiplied(c"A", matrix, alpha)?, call.multiplied(c"x", of_x, alpha)?)),
     };
     let result = call.scaled(c"y", of_y, beta)?;
     call.computes(move |data| {
         let (alpha, beta) = (alpha.value(data), beta.value(data));
+        let inputs = inputs.filter(|_| !alpha.is_zero());
         let (matrix, vector): (&[u8], &[u8]) = match inputs {
             Some((matrix, vector)) => (data.take(matrix), data.take(vector)),
             None => (&[], &[]),

@@ -41,8 +41,8 @@ pub(crate) fn geam<T: Scalar>(
         return Ok(());
     }
     let zero = T::zero();
-    let a = if alpha.is(zero) { None } else { Some(call.reads(c"A", stored_a.region())?) };
-    let b = if beta.is(zero) { None } else { Some(call.reads(c"B", stored_b.region())?) };
+    let a = if alpha.is(zero) { None } else { Some(call.multiplied(c"A", stored_a.region(), alpha)?) };
+    let b = if beta.is(zero) { None } else { Some(call.multiplied(c"B", stored_b.region(), beta)?) };
     let c = call.scaled(c"C", c.region(), Given::Host(zero))?;
     call.computes(move |data| {
         let (alpha, beta) = (alpha.value(data), beta.value(data));

@@ -111,7 +111,10 @@ impl Product {
         }
         let inputs = match is_scaled_only {
             true => None,
-            false => Some((call.reads(c"A", region(a, stride_a))?, call.reads(c"B", region(b, stride_b))?)),
+            false => {
+                let a = call.multiplied(c"A", region(a, stride_a), alpha)?;
+                Some((a, call.multiplied(c"B", region(b, stride_b), alpha)?))
+            }
         };
         let result = call.scaled(c"C", region(c, stride_c), beta)?;
         let part =

@@ -183,10 +183,15 @@ pub(crate) fn axpy<T: Scalar>(
     if n == 0 || alpha.is(T::zero()) {
         return Ok(());
     }
-    let (x, of_x) = input(&mut call, c"x", x, n, incx)?;
-    let (y, of_y) = in_place(&mut call, c"y", y, n, incy)?;
+    let (first, second) = (Vector::of(x, n, incx), Vector::of(y.cast_const(), n, incy));
+    let (of_x, of_y) = (first.order(), second.order());
+    let x = call.multiplied(c"x", first.region(), alpha)?;
+    let y = call.added_to(c"y", second.region(), alpha)?;
     call.computes(move |data| {
         let alpha = alpha.value(data);
+        if alpha.is_zero() {
+            return;
+        }
         let (x, y) = (data.take::<T>(x), data.take::<T>(y));
         (0..n).for_each(|index| y[of_y.place(index)] += alpha * x[of_x.place(index)]);
     })

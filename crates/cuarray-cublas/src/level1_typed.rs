@@ -1,6 +1,6 @@
 //! Level 1 with types that the calls name: 16-bit floats are computed in `float`.
 
-use crate::arguments::Call;
+use crate::arguments::{Call, Given};
 use crate::elements::{load, store};
 use crate::handle::Handle;
 use crate::layout::{Order, Vector};
@@ -30,6 +30,16 @@ fn typed(pointer: *const c_void, data: cudaDataType, n: i64, increment: i64) -> 
 impl Typed {
     fn reads(&self, call: &mut Call<'_>, name: &'static CStr) -> Outcome<Read> {
         Ok(Read { argument: call.reads(name, self.vector.region())?, data: self.data, order: self.vector.order() })
+    }
+
+    fn multiplied<S: Scalar>(&self, call: &mut Call<'_>, name: &'static CStr, by: Given<S>) -> Outcome<Read> {
+        let argument = call.multiplied(name, self.vector.region(), by)?;
+        Ok(Read { argument, data: self.data, order: self.vector.order() })
+    }
+
+    fn added_to<S: Scalar>(&self, call: &mut Call<'_>, name: &'static CStr, by: Given<S>) -> Outcome<Read> {
+        let argument = call.added_to(name, self.vector.region(), by)?;
+        Ok(Read { argument, data: self.data, order: self.vector.order() })
     }
 
     fn updates(&self, call: &mut Call<'_>, name: &'static CStr) -> Outcome<Read> {
@@ -119,9 +129,13 @@ fn axpy_in<S: Scalar>(handle: &Handle, alpha: *const c_void, x: Typed, y: Typed)
     if n == 0 || alpha.is(S::zero()) {
         return Ok(());
     }
-    let (x, y) = (x.reads(&mut call, c"x")?, y.updates(&mut call, c"y")?);
+    let (x, y) = (x.multiplied(&mut call, c"x", alpha)?, y.added_to(&mut call, c"y", alpha)?);
     call.computes(move |data| {
-        let (alpha, x) = (alpha.value(data), x.values::<S>(data));
+        let alpha = alpha.value(data);
+        if alpha.is_zero() {
+            return;
+        }
+        let x = x.values::<S>(data);
         y.replace::<S>(data, |index, value| alpha * x[index] + value, n);
     })
 }

@@ -35,14 +35,14 @@ fn multiply<T: Scalar>(
     }
     let inputs = match alpha.is(T::zero()) {
         true => None,
-        false => Some((call.reads(c"A", a.1.region(a.0))?, call.reads(c"x", x.region())?)),
+        false => Some((call.multiplied(c"A", a.1.region(a.0), alpha)?, call.multiplied(c"x", x.region(), alpha)?)),
     };
     let (of_x, of_y, a) = (x.order(), y.order(), a.1);
     let y = call.scaled(c"y", y.region(), beta)?;
     call.computes(move |data| {
         let (alpha, beta) = (alpha.value(data), beta.value(data));
         let mut sums = vec![T::zero(); rows];
-        if let Some((matrix, x)) = inputs {
+        if let Some((matrix, x)) = inputs.filter(|_| !alpha.is_zero()) {
             let (matrix, x) = (data.take::<T>(matrix), of_x.read(data.take::<T>(x)));
             a.each(matrix, |row, column, value| match kind {
                 Kind::General(Op::None) => sums[row] += value * x[column],
@@ -251,12 +251,17 @@ fn rank<T: Scalar, A: Scalar>(
     if alpha.is(A::zero()) || x.1 == 0 || y.is_some_and(|y| y.1 == 0) {
         return Ok(());
     }
-    let x = call.reads(c"x", first.region())?;
-    let y = second.map(|second| Outcome::Ok((call.reads(c"y", second.region())?, second.order()))).transpose()?;
+    let x = call.multiplied(c"x", first.region(), alpha)?;
+    let y = second
+        .map(|second| Outcome::Ok((call.multiplied(c"y", second.region(), alpha)?, second.order())))
+        .transpose()?;
     let (of_x, columns) = (first.order(), a.1);
-    let a = call.updates(c"A", columns.region(a.0.cast_const()))?;
+    let a = call.added_to(c"A", columns.region(a.0.cast_const()), alpha)?;
     call.computes(move |data| {
         let alpha = alpha.value(data);
+        if alpha.is_zero() {
+            return;
+        }
         let x = of_x.read(data.take::<T>(x));
         let y = y.map_or_else(|| x.clone(), |(y, of_y)| of_y.read(data.take::<T>(y)));
         let pair = |index: usize| [x.get(index), y.get(index)].map(|value| value.copied().unwrap_or_default());

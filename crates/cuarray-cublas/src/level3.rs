@@ -71,7 +71,10 @@ fn by_symmetric<T: Scalar>(
     }
     let inputs = match alpha.is(T::default()) {
         true => None,
-        false => Some((call.reads(c"A", a.triangle(fill, true))?, call.reads(c"B", b.region())?)),
+        false => {
+            let a = call.multiplied(c"A", a.triangle(fill, true), alpha)?;
+            Some((a, call.multiplied(c"B", b.region(), alpha)?))
+        }
     };
     let c = call.scaled(c"C", c.region(), beta)?;
     call.computes(move |data| {
@@ -119,7 +122,10 @@ pub(crate) fn trmm<T: Scalar>(
     }
     let inputs = match alpha.is(T::default()) {
         true => None,
-        false => Some((call.reads(c"A", a.triangle(fill, !unit))?, call.reads(c"B", b.region())?)),
+        false => {
+            let a = call.multiplied(c"A", a.triangle(fill, !unit), alpha)?;
+            Some((a, call.multiplied(c"B", b.region(), alpha)?))
+        }
     };
     let c = call.scaled(c"C", c.region(), Given::Host(T::default()))?;
     call.computes(move |data| {
@@ -164,7 +170,7 @@ pub(crate) fn trsm<T: Scalar>(
         return Ok(());
     }
     let is_zero = alpha.is(T::default());
-    let a = if is_zero { None } else { Some(call.reads(c"A", a.triangle(fill, !unit))?) };
+    let a = if is_zero { None } else { Some(call.multiplied(c"A", a.triangle(fill, !unit), alpha)?) };
     let b = call.scaled(c"B", b.region(), alpha)?;
     call.computes(move |data| {
         let alpha = alpha.value(data);

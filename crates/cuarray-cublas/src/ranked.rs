@@ -220,8 +220,8 @@ impl Update {
         let inputs = match no_product {
             true => None,
             false => {
-                let a = call.reads(c"A", a.region())?;
-                Some((a, b.map(|b| call.reads(c"B", b.region())).transpose()?))
+                let a = call.multiplied(c"A", a.region(), alpha)?;
+                Some((a, b.map(|b| call.multiplied(c"B", b.region(), alpha)).transpose()?))
             }
         };
         let c = call.scaled(c"C", c.triangle(fill, true), beta)?;
