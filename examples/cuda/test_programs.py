@@ -163,6 +163,36 @@ def test_race_within_a_block_has_the_lines_of_both_accesses(build: Build, librar
         assert f"block_race.cu:{line_of('block_race.cu', access)}, line " in said
 
 
+def link_names(folder: Path) -> Path:
+    """Make the names by which the linker finds the stand-ins."""
+    run([sys.executable, "-m", "cuarray_sim.link", folder], os.environ)
+    return folder
+
+
+def linked_with_cublas(build: Build, names: Path, *options: str) -> Path:
+    # The wheels of `make nvcc` have no header of cuBLAS.
+    has_header = (toolchain.toolkit() / "include/cublas_v2.h").exists()  # type: ignore[operator]
+    declarations = [] if has_header else [f"-I{HERE / 'declarations'}"]
+    return build("gemm_race", "-arch=compute_90", "-g", *options, *declarations, f"-L{names}", "-lcublas")
+
+
+def test_race_across_a_product_of_cublas_has_both_lines(build: Build, tmp_path: Path) -> None:
+    program = linked_with_cublas(build, link_names(tmp_path / "link"))
+    said = run([sys.executable, "-m", "cuarray_sim", program], os.environ, status=66)[1]
+    assert "[1] data-race: stream 1 reads 16,384 bytes that stream 2 writes" in said
+    assert re.search(r"B cublasSgemm reads 16,384 bytes[^[]* argument B\n", said)
+    assert "[2]" not in said
+    for call in ("(b, count, 2)", "cublasSgemm(handle"):
+        assert f"gemm_race.cu:{line_of('gemm_race.cu', call)} in main" in said
+
+
+def test_product_of_cublas_after_a_wait_is_right_without_findings(build: Build, tmp_path: Path) -> None:
+    program = linked_with_cublas(build, link_names(tmp_path / "link"), "-DWAIT")
+    printed, said = run([sys.executable, "-m", "cuarray_sim", program], os.environ)
+    assert printed == "first element: 128\n"
+    assert "data-race" not in said
+
+
 UNLOADED = """
 import _ctypes, ctypes, sys
 for _ in range(3):
