@@ -2,7 +2,7 @@
 
 use crate::handle::Handle;
 use crate::matrix::Fill;
-use crate::status::{INVALID_VALUE, Outcome};
+use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome};
 use crate::types::cusolverStatus_t;
 use cuarray_abi::CUstream;
 use cuarray_stream_work::{Argument, Data, Region, Rows, Work};
@@ -137,9 +137,46 @@ impl<'h> Call<'h> {
         Ok(())
     }
 
+    /// Checks that the call may wait for its work, which no capture can do.
+    pub(crate) fn check_wait(&self) -> Outcome {
+        if self.handle.place.is_capturing(self.stream)? { Err(NOT_SUPPORTED) } else { Ok(()) }
+    }
+
+    /// Enqueues the work, and waits for it, as a function with results on the host does.
+    pub(crate) fn computes_and_waits(self, closure: impl Fn(&mut Data<'_>) + Send + Sync + 'static) -> Outcome {
+        self.check_wait()?;
+        let (handle, stream) = (self.handle, self.stream);
+        self.computes(closure)?;
+        Ok(handle.place.wait(stream)?)
+    }
+
     /// Enqueues the work.
     pub(crate) fn computes(self, closure: impl Fn(&mut Data<'_>) + Send + Sync + 'static) -> Outcome {
         Ok(self.handle.place.enqueue(self.stream, self.work, closure)?)
+    }
+}
+
+/// Results on the host, which a closure writes while the call waits for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostResults<V> {
+    address: usize,
+    of: std::marker::PhantomData<fn(V)>,
+}
+
+impl<V> HostResults<V> {
+    /// The results at a pointer of the caller.
+    pub(crate) fn at(pointer: *mut V) -> Outcome<HostResults<V>> {
+        if pointer.is_null() {
+            return Err(INVALID_VALUE);
+        }
+        Ok(HostResults { address: pointer.expose_provenance(), of: std::marker::PhantomData })
+    }
+
+    /// Writes a result. Called only by closures of [`Call::computes_and_waits`].
+    pub(crate) fn write(&self, index: usize, value: V) {
+        let to = std::ptr::with_exposed_provenance_mut::<V>(self.address);
+        // SAFETY: the call waits for the closure, and until then the results may be written by the contract of the C function.
+        unsafe { to.add(index).write_unaligned(value) };
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn needed(n: usize) -> c_int {
 }
 
 /// Factors the triangle of a square in place. Returns 0, or the order of the first leading minor that is not positive definite.
-fn factor<F: Field>(square: &mut [F], n: usize, fill: Fill) -> usize {
+pub(crate) fn factor<F: Field>(square: &mut [F], n: usize, fill: Fill) -> usize {
     // A comparison by the algorithm below holds for no number.
     if let Some(column) = (0..n).find(|column| square[column * n + column].re().is_nan()) {
         return column + 1;
@@ -157,6 +157,39 @@ pub(crate) fn potrs_of<T: Scalar>(
         let (a, b) = (data.take::<T>(a), data.take::<T>(b));
         solve_in_memory(a, n, fill, b, columns);
         tell(data, info, 0);
+    })
+}
+
+/// `cusolverDn<t>potri`: the inverse of a matrix from its factor.
+pub(crate) fn potri<T: Scalar>(
+    handle: &Handle,
+    uplo: cublasFillMode_t,
+    n: i64,
+    a: *mut T,
+    lda: i64,
+    workspace: *mut T,
+    lwork: i64,
+    info: *mut c_int,
+) -> Outcome {
+    let mut call = Call::of(handle);
+    let (fill, n) = (fill(uplo)?, order(n)?);
+    let a = Stored::of(a, (n, n), leading(lda, n)?);
+    if n > 0 {
+        call.workspace(c"work", workspace, lwork, needed(n))?;
+    }
+    let a = call.updates(c"A", a.triangle(fill))?;
+    let info = call.info(info)?;
+    call.computes(move |data| {
+        let a = data.take::<T>(a);
+        let factor = widen(a);
+        let singular = (0..n).find(|column| factor[column * n + column] == T::Wide::default());
+        if singular.is_none() {
+            let mut inverse = vec![T::Wide::default(); n * n];
+            (0..n).for_each(|index| inverse[index * n + index] = T::Wide::of_parts(1.0, 0.0));
+            solve(&factor, n, fill, &mut inverse, n);
+            narrow(a, &inverse);
+        }
+        tell(data, info, singular.map_or(0, |column| column + 1));
     })
 }
 

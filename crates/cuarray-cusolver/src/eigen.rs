@@ -1,7 +1,7 @@
 //! Eigenvalues of symmetric and Hermitian matrices.
 
 use crate::arguments::{Call, choice, elements, fill, leading, order};
-use crate::handle::Handle;
+use crate::handle::{Handle, Report, Reports};
 use crate::matrix::{Fill, Stored, narrow, widen};
 use crate::scalar::{Field, Scalar};
 use crate::status::Outcome;
@@ -9,6 +9,7 @@ use crate::types::{cublasFillMode_t, cusolverEigMode_t};
 use cuarray_stream_work::{Argument, write};
 use faer::{MatRef, Side};
 use std::ffi::c_int;
+use std::sync::PoisonError;
 
 /// The elements of the workspace for a matrix of order `n`.
 pub(crate) fn needed(n: usize) -> c_int {
@@ -16,7 +17,7 @@ pub(crate) fn needed(n: usize) -> c_int {
 }
 
 /// The eigenvalues in ascending order, and the eigenvectors by columns if they are wanted. None if the iteration does not converge.
-fn decompose<F: Field>(square: &[F], n: usize, fill: Fill, vectors: bool) -> Option<(Vec<f64>, Vec<F>)> {
+pub(crate) fn decompose<F: Field>(square: &[F], n: usize, fill: Fill, vectors: bool) -> Option<(Vec<f64>, Vec<F>)> {
     if n == 0 {
         return Some(Default::default());
     }
@@ -33,6 +34,20 @@ fn decompose<F: Field>(square: &[F], n: usize, fill: Fill, vectors: bool) -> Opt
     let values = (0..n).map(|index| found.S()[index].re()).collect();
     let columns = (0..n).flat_map(|column| (0..n).map(move |row| (row, column)));
     Some((values, columns.map(|place| found.U()[place]).collect()))
+}
+
+/// The Frobenius norm of the difference of a matrix and the product of its eigenvectors and eigenvalues.
+fn residual<F: Field>(square: &[F], n: usize, fill: Fill, values: &[f64], columns: &[F]) -> f64 {
+    let mut sum = 0.0;
+    for (column, row) in (0..n).flat_map(|column| (0..n).map(move |row| (column, row))) {
+        let stored = fill.rows(column, n).contains(&row);
+        let mut rest = if stored { square[column * n + row] } else { square[row * n + column].conjugate() };
+        for (index, value) in values.iter().enumerate() {
+            rest -= columns[index * n + row] * F::of_parts(*value, 0.0) * columns[index * n + column].conjugate();
+        }
+        sum += rest.re() * rest.re() + rest.im() * rest.im();
+    }
+    sum.sqrt()
 }
 
 /// The argument of the results: eigenvectors, or triangles whose values are lost.
@@ -76,7 +91,7 @@ pub(crate) fn syevd<T: Scalar>(
     if n_given > 0 {
         call.workspace(c"work", workspace, lwork, needed(n_given))?;
     }
-    syevd_of(call, jobz, uplo, n, a, lda, w, info, 1)
+    syevd_of(call, jobz, uplo, n, a, lda, w, info, 1, None)
 }
 
 /// Eigenvalues after the workspace is described.
@@ -90,6 +105,7 @@ pub(crate) fn syevd_of<T: Scalar>(
     w: *mut T::Real,
     info: *mut c_int,
     count: usize,
+    report: Option<Reports>,
 ) -> Outcome {
     let (vectors, fill, n) = (choice(jobz)?, fill(uplo)?, order(n)?);
     // The triangles of a batch are described column by column too.
@@ -107,11 +123,19 @@ pub(crate) fn syevd_of<T: Scalar>(
         w.fill(T::Real::narrow(f64::NAN));
         for (index, info) in info.iter_mut().enumerate() {
             let (square, values) = (index * n * n..(index + 1) * n * n, index * n..(index + 1) * n);
-            let found = decompose(&widen(&given[square.clone()]), n, fill, vectors);
+            let matrix = widen(&given[square.clone()]);
+            let found = decompose(&matrix, n, fill, vectors || report.is_some());
+            if let Some(report) = &report {
+                let residual =
+                    found.as_ref().map_or(f64::NAN, |(values, columns)| residual(&matrix, n, fill, values, columns));
+                *report.lock().unwrap_or_else(PoisonError::into_inner) = Report::Residual(residual);
+            }
             *info = found.is_none().into();
             let (found, columns) = found.unwrap_or_default();
             narrow(&mut w[values], &found);
-            narrow(&mut a[square], &columns);
+            if vectors {
+                narrow(&mut a[square], &columns);
+            }
         }
     })
 }

@@ -174,6 +174,218 @@ macro_rules! __entry_points {
                     Complex32: cusolverDnCgesvdjBatched;
                     Complex64: cusolverDnZgesvdjBatched;
                 }
+                cholesky::potrf_size(uplo: cublasFillMode_t, n: c_int, a: *mut T, lda: c_int, lwork: *mut c_int) {
+                    f32: cusolverDnSpotri_bufferSize;
+                    f64: cusolverDnDpotri_bufferSize;
+                    Complex32: cusolverDnCpotri_bufferSize;
+                    Complex64: cusolverDnZpotri_bufferSize;
+                }
+                cholesky::potri(uplo: cublasFillMode_t, n: c_int, a: *mut T, lda: c_int, work: *mut T, lwork: c_int, dev_info: *mut c_int) {
+                    f32: cusolverDnSpotri;
+                    f64: cusolverDnDpotri;
+                    Complex32: cusolverDnCpotri;
+                    Complex64: cusolverDnZpotri;
+                }
+                indefinite::sytrf_size(n: c_int, a: *mut T, lda: c_int, lwork: *mut c_int) {
+                    f32: cusolverDnSsytrf_bufferSize;
+                    f64: cusolverDnDsytrf_bufferSize;
+                    Complex32: cusolverDnCsytrf_bufferSize;
+                    Complex64: cusolverDnZsytrf_bufferSize;
+                }
+                indefinite::sytrf(uplo: cublasFillMode_t, n: c_int, a: *mut T, lda: c_int, ipiv: *mut c_int, work: *mut T, lwork: c_int, info: *mut c_int) {
+                    f32: cusolverDnSsytrf;
+                    f64: cusolverDnDsytrf;
+                    Complex32: cusolverDnCsytrf;
+                    Complex64: cusolverDnZsytrf;
+                }
+                indefinite::sytri_size(uplo: cublasFillMode_t, n: c_int, a: *mut T, lda: c_int, ipiv: *const c_int, lwork: *mut c_int) {
+                    f32: cusolverDnSsytri_bufferSize;
+                    f64: cusolverDnDsytri_bufferSize;
+                    Complex32: cusolverDnCsytri_bufferSize;
+                    Complex64: cusolverDnZsytri_bufferSize;
+                }
+                indefinite::sytri(uplo: cublasFillMode_t, n: c_int, a: *mut T, lda: c_int, ipiv: *const c_int, work: *mut T, lwork: c_int, info: *mut c_int) {
+                    f32: cusolverDnSsytri;
+                    f64: cusolverDnDsytri;
+                    Complex32: cusolverDnCsytri;
+                    Complex64: cusolverDnZsytri;
+                }
+                tridiagonal::sytrd_size(uplo: cublasFillMode_t, n: c_int, a: *const T, lda: c_int, d: *const R, e: *const R, tau: *const T, lwork: *mut c_int) {
+                    f32: cusolverDnSsytrd_bufferSize;
+                    f64: cusolverDnDsytrd_bufferSize;
+                    Complex32: cusolverDnChetrd_bufferSize;
+                    Complex64: cusolverDnZhetrd_bufferSize;
+                }
+                tridiagonal::sytrd(uplo: cublasFillMode_t, n: c_int, a: *mut T, lda: c_int, d: *mut R, e: *mut R, tau: *mut T, work: *mut T, lwork: c_int, info: *mut c_int) {
+                    f32: cusolverDnSsytrd;
+                    f64: cusolverDnDsytrd;
+                    Complex32: cusolverDnChetrd;
+                    Complex64: cusolverDnZhetrd;
+                }
+                tridiagonal::orgtr_size(uplo: cublasFillMode_t, n: c_int, a: *const T, lda: c_int, tau: *const T, lwork: *mut c_int) {
+                    f32: cusolverDnSorgtr_bufferSize;
+                    f64: cusolverDnDorgtr_bufferSize;
+                    Complex32: cusolverDnCungtr_bufferSize;
+                    Complex64: cusolverDnZungtr_bufferSize;
+                }
+                tridiagonal::orgtr(uplo: cublasFillMode_t, n: c_int, a: *mut T, lda: c_int, tau: *const T, work: *mut T, lwork: c_int, info: *mut c_int) {
+                    f32: cusolverDnSorgtr;
+                    f64: cusolverDnDorgtr;
+                    Complex32: cusolverDnCungtr;
+                    Complex64: cusolverDnZungtr;
+                }
+                tridiagonal::ormtr_size(side: cublasSideMode_t, uplo: cublasFillMode_t, trans: cublasOperation_t, m: c_int, n: c_int, a: *const T, lda: c_int, tau: *const T, c: *const T, ldc: c_int, lwork: *mut c_int) {
+                    f32: cusolverDnSormtr_bufferSize;
+                    f64: cusolverDnDormtr_bufferSize;
+                    Complex32: cusolverDnCunmtr_bufferSize;
+                    Complex64: cusolverDnZunmtr_bufferSize;
+                }
+                tridiagonal::ormtr(side: cublasSideMode_t, uplo: cublasFillMode_t, trans: cublasOperation_t, m: c_int, n: c_int, a: *mut T, lda: c_int, tau: *mut T, c: *mut T, ldc: c_int, work: *mut T, lwork: c_int, info: *mut c_int) {
+                    f32: cusolverDnSormtr;
+                    f64: cusolverDnDormtr;
+                    Complex32: cusolverDnCunmtr;
+                    Complex64: cusolverDnZunmtr;
+                }
+                generalized::syevdx_size(jobz: cusolverEigMode_t, range: cusolverEigRange_t, uplo: cublasFillMode_t, n: c_int, a: *const T, lda: c_int, vl: R, vu: R, il: c_int, iu: c_int, meig: *mut c_int, w: *const R, lwork: *mut c_int) {
+                    f32: cusolverDnSsyevdx_bufferSize;
+                    f64: cusolverDnDsyevdx_bufferSize;
+                    Complex32: cusolverDnCheevdx_bufferSize;
+                    Complex64: cusolverDnZheevdx_bufferSize;
+                }
+                generalized::syevdx(jobz: cusolverEigMode_t, range: cusolverEigRange_t, uplo: cublasFillMode_t, n: c_int, a: *mut T, lda: c_int, vl: R, vu: R, il: c_int, iu: c_int, meig: *mut c_int, w: *mut R, work: *mut T, lwork: c_int, info: *mut c_int) {
+                    f32: cusolverDnSsyevdx;
+                    f64: cusolverDnDsyevdx;
+                    Complex32: cusolverDnCheevdx;
+                    Complex64: cusolverDnZheevdx;
+                }
+                generalized::sygvd_size(itype: cusolverEigType_t, jobz: cusolverEigMode_t, uplo: cublasFillMode_t, n: c_int, a: *const T, lda: c_int, b: *const T, ldb: c_int, w: *const R, lwork: *mut c_int) {
+                    f32: cusolverDnSsygvd_bufferSize;
+                    f64: cusolverDnDsygvd_bufferSize;
+                    Complex32: cusolverDnChegvd_bufferSize;
+                    Complex64: cusolverDnZhegvd_bufferSize;
+                }
+                generalized::sygvd(itype: cusolverEigType_t, jobz: cusolverEigMode_t, uplo: cublasFillMode_t, n: c_int, a: *mut T, lda: c_int, b: *mut T, ldb: c_int, w: *mut R, work: *mut T, lwork: c_int, info: *mut c_int) {
+                    f32: cusolverDnSsygvd;
+                    f64: cusolverDnDsygvd;
+                    Complex32: cusolverDnChegvd;
+                    Complex64: cusolverDnZhegvd;
+                }
+                generalized::sygvdx_size(itype: cusolverEigType_t, jobz: cusolverEigMode_t, range: cusolverEigRange_t, uplo: cublasFillMode_t, n: c_int, a: *const T, lda: c_int, b: *const T, ldb: c_int, vl: R, vu: R, il: c_int, iu: c_int, meig: *mut c_int, w: *const R, lwork: *mut c_int) {
+                    f32: cusolverDnSsygvdx_bufferSize;
+                    f64: cusolverDnDsygvdx_bufferSize;
+                    Complex32: cusolverDnChegvdx_bufferSize;
+                    Complex64: cusolverDnZhegvdx_bufferSize;
+                }
+                generalized::sygvdx(itype: cusolverEigType_t, jobz: cusolverEigMode_t, range: cusolverEigRange_t, uplo: cublasFillMode_t, n: c_int, a: *mut T, lda: c_int, b: *mut T, ldb: c_int, vl: R, vu: R, il: c_int, iu: c_int, meig: *mut c_int, w: *mut R, work: *mut T, lwork: c_int, info: *mut c_int) {
+                    f32: cusolverDnSsygvdx;
+                    f64: cusolverDnDsygvdx;
+                    Complex32: cusolverDnChegvdx;
+                    Complex64: cusolverDnZhegvdx;
+                }
+                generalized::sygvj_size(itype: cusolverEigType_t, jobz: cusolverEigMode_t, uplo: cublasFillMode_t, n: c_int, a: *const T, lda: c_int, b: *const T, ldb: c_int, w: *const R, lwork: *mut c_int, params: syevjInfo_t) {
+                    f32: cusolverDnSsygvj_bufferSize;
+                    f64: cusolverDnDsygvj_bufferSize;
+                    Complex32: cusolverDnChegvj_bufferSize;
+                    Complex64: cusolverDnZhegvj_bufferSize;
+                }
+                generalized::sygvj(itype: cusolverEigType_t, jobz: cusolverEigMode_t, uplo: cublasFillMode_t, n: c_int, a: *mut T, lda: c_int, b: *mut T, ldb: c_int, w: *mut R, work: *mut T, lwork: c_int, info: *mut c_int, params: syevjInfo_t) {
+                    f32: cusolverDnSsygvj;
+                    f64: cusolverDnDsygvj;
+                    Complex32: cusolverDnChegvj;
+                    Complex64: cusolverDnZhegvj;
+                }
+                approximate::gesvda_size(jobz: cusolverEigMode_t, rank: c_int, m: c_int, n: c_int, a: *const T, lda: c_int, stride_a: c_longlong, s: *const R, stride_s: c_longlong, u: *const T, ldu: c_int, stride_u: c_longlong, v: *const T, ldv: c_int, stride_v: c_longlong, lwork: *mut c_int, batch_size: c_int) {
+                    f32: cusolverDnSgesvdaStridedBatched_bufferSize;
+                    f64: cusolverDnDgesvdaStridedBatched_bufferSize;
+                    Complex32: cusolverDnCgesvdaStridedBatched_bufferSize;
+                    Complex64: cusolverDnZgesvdaStridedBatched_bufferSize;
+                }
+                approximate::gesvda(jobz: cusolverEigMode_t, rank: c_int, m: c_int, n: c_int, a: *const T, lda: c_int, stride_a: c_longlong, s: *mut R, stride_s: c_longlong, u: *mut T, ldu: c_int, stride_u: c_longlong, v: *mut T, ldv: c_int, stride_v: c_longlong, work: *mut T, lwork: c_int, info: *mut c_int, norms: *mut f64, batch_size: c_int) {
+                    f32: cusolverDnSgesvdaStridedBatched;
+                    f64: cusolverDnDgesvdaStridedBatched;
+                    Complex32: cusolverDnCgesvdaStridedBatched;
+                    Complex64: cusolverDnZgesvdaStridedBatched;
+                }
+                refined::gesv_size(n: c_int, nrhs: c_int, a: *mut T, lda: c_int, dipiv: *mut c_int, b: *mut T, ldb: c_int, x: *mut T, ldx: c_int, workspace: *mut c_void, bytes: *mut usize) {
+                    f32: cusolverDnSSgesv_bufferSize;
+                    f32: cusolverDnSHgesv_bufferSize;
+                    f32: cusolverDnSBgesv_bufferSize;
+                    f32: cusolverDnSXgesv_bufferSize;
+                    f64: cusolverDnDDgesv_bufferSize;
+                    f64: cusolverDnDSgesv_bufferSize;
+                    f64: cusolverDnDHgesv_bufferSize;
+                    f64: cusolverDnDBgesv_bufferSize;
+                    f64: cusolverDnDXgesv_bufferSize;
+                    Complex32: cusolverDnCCgesv_bufferSize;
+                    Complex32: cusolverDnCKgesv_bufferSize;
+                    Complex32: cusolverDnCEgesv_bufferSize;
+                    Complex32: cusolverDnCYgesv_bufferSize;
+                    Complex64: cusolverDnZZgesv_bufferSize;
+                    Complex64: cusolverDnZCgesv_bufferSize;
+                    Complex64: cusolverDnZKgesv_bufferSize;
+                    Complex64: cusolverDnZEgesv_bufferSize;
+                    Complex64: cusolverDnZYgesv_bufferSize;
+                }
+                refined::gesv(n: c_int, nrhs: c_int, a: *mut T, lda: c_int, dipiv: *mut c_int, b: *mut T, ldb: c_int, x: *mut T, ldx: c_int, workspace: *mut c_void, bytes: usize, iter: *mut c_int, d_info: *mut c_int) {
+                    f32: cusolverDnSSgesv;
+                    f32: cusolverDnSHgesv;
+                    f32: cusolverDnSBgesv;
+                    f32: cusolverDnSXgesv;
+                    f64: cusolverDnDDgesv;
+                    f64: cusolverDnDSgesv;
+                    f64: cusolverDnDHgesv;
+                    f64: cusolverDnDBgesv;
+                    f64: cusolverDnDXgesv;
+                    Complex32: cusolverDnCCgesv;
+                    Complex32: cusolverDnCKgesv;
+                    Complex32: cusolverDnCEgesv;
+                    Complex32: cusolverDnCYgesv;
+                    Complex64: cusolverDnZZgesv;
+                    Complex64: cusolverDnZCgesv;
+                    Complex64: cusolverDnZKgesv;
+                    Complex64: cusolverDnZEgesv;
+                    Complex64: cusolverDnZYgesv;
+                }
+                refined::gels_size(m: c_int, n: c_int, nrhs: c_int, a: *mut T, lda: c_int, b: *mut T, ldb: c_int, x: *mut T, ldx: c_int, workspace: *mut c_void, bytes: *mut usize) {
+                    f32: cusolverDnSSgels_bufferSize;
+                    f32: cusolverDnSHgels_bufferSize;
+                    f32: cusolverDnSBgels_bufferSize;
+                    f32: cusolverDnSXgels_bufferSize;
+                    f64: cusolverDnDDgels_bufferSize;
+                    f64: cusolverDnDSgels_bufferSize;
+                    f64: cusolverDnDHgels_bufferSize;
+                    f64: cusolverDnDBgels_bufferSize;
+                    f64: cusolverDnDXgels_bufferSize;
+                    Complex32: cusolverDnCCgels_bufferSize;
+                    Complex32: cusolverDnCKgels_bufferSize;
+                    Complex32: cusolverDnCEgels_bufferSize;
+                    Complex32: cusolverDnCYgels_bufferSize;
+                    Complex64: cusolverDnZZgels_bufferSize;
+                    Complex64: cusolverDnZCgels_bufferSize;
+                    Complex64: cusolverDnZKgels_bufferSize;
+                    Complex64: cusolverDnZEgels_bufferSize;
+                    Complex64: cusolverDnZYgels_bufferSize;
+                }
+                refined::gels(m: c_int, n: c_int, nrhs: c_int, a: *mut T, lda: c_int, b: *mut T, ldb: c_int, x: *mut T, ldx: c_int, workspace: *mut c_void, bytes: usize, iter: *mut c_int, d_info: *mut c_int) {
+                    f32: cusolverDnSSgels;
+                    f32: cusolverDnSHgels;
+                    f32: cusolverDnSBgels;
+                    f32: cusolverDnSXgels;
+                    f64: cusolverDnDDgels;
+                    f64: cusolverDnDSgels;
+                    f64: cusolverDnDHgels;
+                    f64: cusolverDnDBgels;
+                    f64: cusolverDnDXgels;
+                    Complex32: cusolverDnCCgels;
+                    Complex32: cusolverDnCKgels;
+                    Complex32: cusolverDnCEgels;
+                    Complex32: cusolverDnCYgels;
+                    Complex64: cusolverDnZZgels;
+                    Complex64: cusolverDnZCgels;
+                    Complex64: cusolverDnZKgels;
+                    Complex64: cusolverDnZEgels;
+                    Complex64: cusolverDnZYgels;
+                }
             }
             handle {
                 management::set_stream(stream: cudaStream_t) { cusolverDnSetStream }
@@ -194,6 +406,14 @@ macro_rules! __entry_points {
                 typed::geev(params: cusolverDnParams_t, jobvl: cusolverEigMode_t, jobvr: cusolverEigMode_t, n: i64, data_type_a: cudaDataType, a: *mut c_void, lda: i64, data_type_w: cudaDataType, w: *mut c_void, data_type_vl: cudaDataType, vl: *mut c_void, ldvl: i64, data_type_vr: cudaDataType, vr: *mut c_void, ldvr: i64, compute_type: cudaDataType, buffer_on_device: *mut c_void, bytes_on_device: usize, buffer_on_host: *mut c_void, bytes_on_host: usize, info: *mut c_int) { cusolverDnXgeev }
                 typed::gesvd_size(params: cusolverDnParams_t, jobu: c_char, jobvt: c_char, m: i64, n: i64, data_type_a: cudaDataType, a: *const c_void, lda: i64, data_type_s: cudaDataType, s: *const c_void, data_type_u: cudaDataType, u: *const c_void, ldu: i64, data_type_vt: cudaDataType, vt: *const c_void, ldvt: i64, compute_type: cudaDataType, on_device: *mut usize, on_host: *mut usize) { cusolverDnXgesvd_bufferSize }
                 typed::gesvd(params: cusolverDnParams_t, jobu: c_char, jobvt: c_char, m: i64, n: i64, data_type_a: cudaDataType, a: *mut c_void, lda: i64, data_type_s: cudaDataType, s: *mut c_void, data_type_u: cudaDataType, u: *mut c_void, ldu: i64, data_type_vt: cudaDataType, vt: *mut c_void, ldvt: i64, compute_type: cudaDataType, buffer_on_device: *mut c_void, bytes_on_device: usize, buffer_on_host: *mut c_void, bytes_on_host: usize, info: *mut c_int) { cusolverDnXgesvd }
+                typed_symmetric::syevdx_size(params: cusolverDnParams_t, jobz: cusolverEigMode_t, range: cusolverEigRange_t, uplo: cublasFillMode_t, n: i64, data: cudaDataType, a: *const c_void, lda: i64, vl: *mut c_void, vu: *mut c_void, il: i64, iu: i64, meig: *mut i64, data_w: cudaDataType, w: *const c_void, compute: cudaDataType, workspace_in_bytes_on_device: *mut usize, workspace_in_bytes_on_host: *mut usize) { cusolverDnXsyevdx_bufferSize }
+                typed_symmetric::syevdx(params: cusolverDnParams_t, jobz: cusolverEigMode_t, range: cusolverEigRange_t, uplo: cublasFillMode_t, n: i64, data: cudaDataType, a: *mut c_void, lda: i64, vl: *mut c_void, vu: *mut c_void, il: i64, iu: i64, meig: *mut i64, data_w: cudaDataType, w: *mut c_void, compute: cudaDataType, buffer: *mut c_void, bytes: usize, host_buffer: *mut c_void, host_bytes: usize, info: *mut c_int) { cusolverDnXsyevdx }
+                typed_symmetric::sytrs_size(uplo: cublasFillMode_t, n: i64, nrhs: i64, data: cudaDataType, a: *const c_void, lda: i64, ipiv: *const i64, data_b: cudaDataType, b: *mut c_void, ldb: i64, workspace_in_bytes_on_device: *mut usize, workspace_in_bytes_on_host: *mut usize) { cusolverDnXsytrs_bufferSize }
+                typed_symmetric::sytrs(uplo: cublasFillMode_t, n: i64, nrhs: i64, data: cudaDataType, a: *const c_void, lda: i64, ipiv: *const i64, data_b: cudaDataType, b: *mut c_void, ldb: i64, buffer: *mut c_void, bytes: usize, host_buffer: *mut c_void, host_bytes: usize, info: *mut c_int) { cusolverDnXsytrs }
+                jacobi::syevj_residual(info: syevjInfo_t, residual: *mut f64) { cusolverDnXsyevjGetResidual }
+                jacobi::syevj_executed(info: syevjInfo_t, executed_sweeps: *mut c_int) { cusolverDnXsyevjGetSweeps }
+                jacobi::gesvdj_residual(info: gesvdjInfo_t, residual: *mut f64) { cusolverDnXgesvdjGetResidual }
+                jacobi::gesvdj_executed(info: gesvdjInfo_t, executed_sweeps: *mut c_int) { cusolverDnXgesvdjGetSweeps }
             }
             major {
                 management::create(handle: *mut cusolverDnHandle_t) { cusolverDnCreate }
@@ -215,103 +435,63 @@ macro_rules! __entry_points {
                 jacobi::gesvdj_sort(info: gesvdjInfo_t, sort: c_int) { cusolverDnXgesvdjSetSortEig }
             }
             refused {
-                cusolverDnCCgels cusolverDnCCgels_bufferSize cusolverDnCCgesv cusolverDnCCgesv_bufferSize cusolverDnCEgels
-                cusolverDnCEgels_bufferSize cusolverDnCEgesv cusolverDnCEgesv_bufferSize cusolverDnCKgels cusolverDnCKgels_bufferSize
-                cusolverDnCKgesv cusolverDnCKgesv_bufferSize cusolverDnCYgels cusolverDnCYgels_bufferSize cusolverDnCYgesv
-                cusolverDnCYgesv_bufferSize cusolverDnCgebrd cusolverDnCgebrd_bufferSize cusolverDnCgesvdaStridedBatched
-                cusolverDnCgesvdaStridedBatched_bufferSize cusolverDnCheevdx cusolverDnCheevdx_bufferSize cusolverDnChegvd
-                cusolverDnChegvd_bufferSize cusolverDnChegvdx cusolverDnChegvdx_bufferSize cusolverDnChegvj cusolverDnChegvj_bufferSize
-                cusolverDnChetrd cusolverDnChetrd_bufferSize cusolverDnClaswp cusolverDnClauum cusolverDnClauum_bufferSize cusolverDnCpotri
-                cusolverDnCpotri_bufferSize cusolverDnCsytrf cusolverDnCsytrf_bufferSize cusolverDnCsytri cusolverDnCsytri_bufferSize
-                cusolverDnCungbr cusolverDnCungbr_bufferSize cusolverDnCungtr cusolverDnCungtr_bufferSize cusolverDnCunmtr
-                cusolverDnCunmtr_bufferSize cusolverDnDBgels cusolverDnDBgels_bufferSize cusolverDnDBgesv cusolverDnDBgesv_bufferSize
-                cusolverDnDDgels cusolverDnDDgels_bufferSize cusolverDnDDgesv cusolverDnDDgesv_bufferSize cusolverDnDHgels
-                cusolverDnDHgels_bufferSize cusolverDnDHgesv cusolverDnDHgesv_bufferSize cusolverDnDSgels cusolverDnDSgels_bufferSize
-                cusolverDnDSgesv cusolverDnDSgesv_bufferSize cusolverDnDXgels cusolverDnDXgels_bufferSize cusolverDnDXgesv
-                cusolverDnDXgesv_bufferSize cusolverDnDgebrd cusolverDnDgebrd_bufferSize cusolverDnDgesvdaStridedBatched
-                cusolverDnDgesvdaStridedBatched_bufferSize cusolverDnDlaswp cusolverDnDlauum cusolverDnDlauum_bufferSize cusolverDnDorgbr
-                cusolverDnDorgbr_bufferSize cusolverDnDorgtr cusolverDnDorgtr_bufferSize cusolverDnDormtr cusolverDnDormtr_bufferSize
-                cusolverDnDpotri cusolverDnDpotri_bufferSize cusolverDnDsyevdx cusolverDnDsyevdx_bufferSize cusolverDnDsygvd
-                cusolverDnDsygvd_bufferSize cusolverDnDsygvdx cusolverDnDsygvdx_bufferSize cusolverDnDsygvj cusolverDnDsygvj_bufferSize
-                cusolverDnDsytrd cusolverDnDsytrd_bufferSize cusolverDnDsytrf cusolverDnDsytrf_bufferSize cusolverDnDsytri
-                cusolverDnDsytri_bufferSize cusolverDnIRSInfosCreate cusolverDnIRSInfosDestroy cusolverDnIRSInfosGetMaxIters
-                cusolverDnIRSInfosGetNiters cusolverDnIRSInfosGetOuterNiters cusolverDnIRSInfosGetResidualHistory
-                cusolverDnIRSInfosRequestResidual cusolverDnIRSParamsCreate cusolverDnIRSParamsDestroy cusolverDnIRSParamsDisableFallback
-                cusolverDnIRSParamsEnableFallback cusolverDnIRSParamsGetMaxIters cusolverDnIRSParamsSetMaxIters
-                cusolverDnIRSParamsSetMaxItersInner cusolverDnIRSParamsSetRefinementSolver cusolverDnIRSParamsSetSolverLowestPrecision
-                cusolverDnIRSParamsSetSolverMainPrecision cusolverDnIRSParamsSetSolverPrecisions cusolverDnIRSParamsSetTol
-                cusolverDnIRSParamsSetTolInner cusolverDnIRSXgels cusolverDnIRSXgels_bufferSize cusolverDnIRSXgesv
-                cusolverDnIRSXgesv_bufferSize cusolverDnLoggerForceDisable cusolverDnLoggerOpenFile cusolverDnLoggerSetCallback
-                cusolverDnLoggerSetFile cusolverDnLoggerSetLevel cusolverDnLoggerSetMask cusolverDnSBgels cusolverDnSBgels_bufferSize
-                cusolverDnSBgesv cusolverDnSBgesv_bufferSize cusolverDnSHgels cusolverDnSHgels_bufferSize cusolverDnSHgesv
-                cusolverDnSHgesv_bufferSize cusolverDnSSgels cusolverDnSSgels_bufferSize cusolverDnSSgesv cusolverDnSSgesv_bufferSize
-                cusolverDnSXgels cusolverDnSXgels_bufferSize cusolverDnSXgesv cusolverDnSXgesv_bufferSize cusolverDnSgebrd
-                cusolverDnSgebrd_bufferSize cusolverDnSgesvdaStridedBatched cusolverDnSgesvdaStridedBatched_bufferSize cusolverDnSlaswp
-                cusolverDnSlauum cusolverDnSlauum_bufferSize cusolverDnSorgbr cusolverDnSorgbr_bufferSize cusolverDnSorgtr
-                cusolverDnSorgtr_bufferSize cusolverDnSormtr cusolverDnSormtr_bufferSize cusolverDnSpotri cusolverDnSpotri_bufferSize
-                cusolverDnSsyevdx cusolverDnSsyevdx_bufferSize cusolverDnSsygvd cusolverDnSsygvd_bufferSize cusolverDnSsygvdx
-                cusolverDnSsygvdx_bufferSize cusolverDnSsygvj cusolverDnSsygvj_bufferSize cusolverDnSsytrd cusolverDnSsytrd_bufferSize
-                cusolverDnSsytrf cusolverDnSsytrf_bufferSize cusolverDnSsytri cusolverDnSsytri_bufferSize
-                cusolverDnXgesvdjGetResidual cusolverDnXgesvdjGetSweeps cusolverDnXgesvdp
-                cusolverDnXgesvdp_bufferSize cusolverDnXgesvdr cusolverDnXgesvdr_bufferSize cusolverDnXlarft cusolverDnXlarft_bufferSize
-                cusolverDnXsyevBatched cusolverDnXsyevBatched_bufferSize cusolverDnXsyevdx cusolverDnXsyevdx_bufferSize
-                cusolverDnXsyevjGetResidual cusolverDnXsyevjGetSweeps cusolverDnXsytrs cusolverDnXsytrs_bufferSize cusolverDnXtrtri
-                cusolverDnXtrtri_bufferSize cusolverDnZCgels cusolverDnZCgels_bufferSize cusolverDnZCgesv cusolverDnZCgesv_bufferSize
-                cusolverDnZEgels cusolverDnZEgels_bufferSize cusolverDnZEgesv cusolverDnZEgesv_bufferSize cusolverDnZKgels
-                cusolverDnZKgels_bufferSize cusolverDnZKgesv cusolverDnZKgesv_bufferSize cusolverDnZYgels cusolverDnZYgels_bufferSize
-                cusolverDnZYgesv cusolverDnZYgesv_bufferSize cusolverDnZZgels cusolverDnZZgels_bufferSize cusolverDnZZgesv
-                cusolverDnZZgesv_bufferSize cusolverDnZgebrd cusolverDnZgebrd_bufferSize cusolverDnZgesvdaStridedBatched
-                cusolverDnZgesvdaStridedBatched_bufferSize cusolverDnZheevdx cusolverDnZheevdx_bufferSize cusolverDnZhegvd
-                cusolverDnZhegvd_bufferSize cusolverDnZhegvdx cusolverDnZhegvdx_bufferSize cusolverDnZhegvj cusolverDnZhegvj_bufferSize
-                cusolverDnZhetrd cusolverDnZhetrd_bufferSize cusolverDnZlaswp cusolverDnZlauum cusolverDnZlauum_bufferSize cusolverDnZpotri
-                cusolverDnZpotri_bufferSize cusolverDnZsytrf cusolverDnZsytrf_bufferSize cusolverDnZsytri cusolverDnZsytri_bufferSize
-                cusolverDnZungbr cusolverDnZungbr_bufferSize cusolverDnZungtr cusolverDnZungtr_bufferSize cusolverDnZunmtr
-                cusolverDnZunmtr_bufferSize cusolverRfAccessBundledFactorsDevice cusolverRfAnalyze cusolverRfBatchAnalyze
-                cusolverRfBatchRefactor cusolverRfBatchResetValues cusolverRfBatchSetupHost cusolverRfBatchSolve cusolverRfBatchZeroPivot
-                cusolverRfCreate cusolverRfDestroy cusolverRfExtractBundledFactorsHost cusolverRfExtractSplitFactorsHost cusolverRfGetAlgs
-                cusolverRfGetMatrixFormat cusolverRfGetNumericBoostReport cusolverRfGetNumericProperties cusolverRfGetResetValuesFastMode
-                cusolverRfRefactor cusolverRfResetValues cusolverRfSetAlgs cusolverRfSetMatrixFormat cusolverRfSetNumericProperties
-                cusolverRfSetResetValuesFastMode cusolverRfSetupDevice cusolverRfSetupHost cusolverRfSolve cusolverSpCcsrcholBufferInfo
-                cusolverSpCcsrcholBufferInfoHost cusolverSpCcsrcholDiag cusolverSpCcsrcholFactor cusolverSpCcsrcholFactorHost
-                cusolverSpCcsrcholSolve cusolverSpCcsrcholSolveHost cusolverSpCcsrcholZeroPivot cusolverSpCcsrcholZeroPivotHost
-                cusolverSpCcsreigsHost cusolverSpCcsreigvsi cusolverSpCcsreigvsiHost cusolverSpCcsrlsqvqrHost cusolverSpCcsrlsvchol
-                cusolverSpCcsrlsvcholHost cusolverSpCcsrlsvluHost cusolverSpCcsrlsvqr cusolverSpCcsrlsvqrHost cusolverSpCcsrluBufferInfoHost
-                cusolverSpCcsrluExtractHost cusolverSpCcsrluFactorHost cusolverSpCcsrluSolveHost cusolverSpCcsrluZeroPivotHost
-                cusolverSpCcsrqrBufferInfo cusolverSpCcsrqrBufferInfoBatched cusolverSpCcsrqrBufferInfoHost cusolverSpCcsrqrFactor
-                cusolverSpCcsrqrFactorHost cusolverSpCcsrqrSetup cusolverSpCcsrqrSetupHost cusolverSpCcsrqrSolve cusolverSpCcsrqrSolveHost
-                cusolverSpCcsrqrZeroPivot cusolverSpCcsrqrZeroPivotHost cusolverSpCcsrqrsvBatched cusolverSpCcsrzfdHost cusolverSpCreate
-                cusolverSpCreateCsrcholInfo cusolverSpCreateCsrcholInfoHost cusolverSpCreateCsrluInfoHost cusolverSpCreateCsrqrInfo
-                cusolverSpCreateCsrqrInfoHost cusolverSpDcsrcholBufferInfo cusolverSpDcsrcholBufferInfoHost cusolverSpDcsrcholDiag
-                cusolverSpDcsrcholFactor cusolverSpDcsrcholFactorHost cusolverSpDcsrcholSolve cusolverSpDcsrcholSolveHost
-                cusolverSpDcsrcholZeroPivot cusolverSpDcsrcholZeroPivotHost cusolverSpDcsreigsHost cusolverSpDcsreigvsi
-                cusolverSpDcsreigvsiHost cusolverSpDcsrlsqvqrHost cusolverSpDcsrlsvchol cusolverSpDcsrlsvcholHost cusolverSpDcsrlsvluHost
-                cusolverSpDcsrlsvqr cusolverSpDcsrlsvqrHost cusolverSpDcsrluBufferInfoHost cusolverSpDcsrluExtractHost
-                cusolverSpDcsrluFactorHost cusolverSpDcsrluSolveHost cusolverSpDcsrluZeroPivotHost cusolverSpDcsrqrBufferInfo
-                cusolverSpDcsrqrBufferInfoBatched cusolverSpDcsrqrBufferInfoHost cusolverSpDcsrqrFactor cusolverSpDcsrqrFactorHost
-                cusolverSpDcsrqrSetup cusolverSpDcsrqrSetupHost cusolverSpDcsrqrSolve cusolverSpDcsrqrSolveHost cusolverSpDcsrqrZeroPivot
-                cusolverSpDcsrqrZeroPivotHost cusolverSpDcsrqrsvBatched cusolverSpDcsrzfdHost cusolverSpDestroy cusolverSpDestroyCsrcholInfo
-                cusolverSpDestroyCsrcholInfoHost cusolverSpDestroyCsrluInfoHost cusolverSpDestroyCsrqrInfo cusolverSpDestroyCsrqrInfoHost
-                cusolverSpGetStream cusolverSpScsrcholBufferInfo cusolverSpScsrcholBufferInfoHost cusolverSpScsrcholDiag
-                cusolverSpScsrcholFactor cusolverSpScsrcholFactorHost cusolverSpScsrcholSolve cusolverSpScsrcholSolveHost
-                cusolverSpScsrcholZeroPivot cusolverSpScsrcholZeroPivotHost cusolverSpScsreigsHost cusolverSpScsreigvsi
+                cusolverDnCgebrd cusolverDnCgebrd_bufferSize cusolverDnClaswp cusolverDnClauum cusolverDnClauum_bufferSize cusolverDnCungbr
+                cusolverDnCungbr_bufferSize cusolverDnDgebrd cusolverDnDgebrd_bufferSize cusolverDnDlaswp cusolverDnDlauum cusolverDnDlauum_bufferSize
+                cusolverDnDorgbr cusolverDnDorgbr_bufferSize cusolverDnIRSInfosCreate cusolverDnIRSInfosDestroy cusolverDnIRSInfosGetMaxIters
+                cusolverDnIRSInfosGetNiters cusolverDnIRSInfosGetOuterNiters cusolverDnIRSInfosGetResidualHistory cusolverDnIRSInfosRequestResidual
+                cusolverDnIRSParamsCreate cusolverDnIRSParamsDestroy cusolverDnIRSParamsDisableFallback cusolverDnIRSParamsEnableFallback
+                cusolverDnIRSParamsGetMaxIters cusolverDnIRSParamsSetMaxIters cusolverDnIRSParamsSetMaxItersInner
+                cusolverDnIRSParamsSetRefinementSolver cusolverDnIRSParamsSetSolverLowestPrecision cusolverDnIRSParamsSetSolverMainPrecision
+                cusolverDnIRSParamsSetSolverPrecisions cusolverDnIRSParamsSetTol cusolverDnIRSParamsSetTolInner cusolverDnIRSXgels
+                cusolverDnIRSXgels_bufferSize cusolverDnIRSXgesv cusolverDnIRSXgesv_bufferSize cusolverDnLoggerForceDisable cusolverDnLoggerOpenFile
+                cusolverDnLoggerSetCallback cusolverDnLoggerSetFile cusolverDnLoggerSetLevel cusolverDnLoggerSetMask cusolverDnSgebrd
+                cusolverDnSgebrd_bufferSize cusolverDnSlaswp cusolverDnSlauum cusolverDnSlauum_bufferSize cusolverDnSorgbr cusolverDnSorgbr_bufferSize
+                cusolverDnXgesvdp cusolverDnXgesvdp_bufferSize cusolverDnXgesvdr cusolverDnXgesvdr_bufferSize cusolverDnXlarft
+                cusolverDnXlarft_bufferSize cusolverDnXsyevBatched cusolverDnXsyevBatched_bufferSize cusolverDnXtrtri cusolverDnXtrtri_bufferSize
+                cusolverDnZgebrd cusolverDnZgebrd_bufferSize cusolverDnZlaswp cusolverDnZlauum cusolverDnZlauum_bufferSize cusolverDnZungbr
+                cusolverDnZungbr_bufferSize cusolverRfAccessBundledFactorsDevice cusolverRfAnalyze cusolverRfBatchAnalyze cusolverRfBatchRefactor
+                cusolverRfBatchResetValues cusolverRfBatchSetupHost cusolverRfBatchSolve cusolverRfBatchZeroPivot cusolverRfCreate cusolverRfDestroy
+                cusolverRfExtractBundledFactorsHost cusolverRfExtractSplitFactorsHost cusolverRfGetAlgs cusolverRfGetMatrixFormat
+                cusolverRfGetNumericBoostReport cusolverRfGetNumericProperties cusolverRfGetResetValuesFastMode cusolverRfRefactor
+                cusolverRfResetValues cusolverRfSetAlgs cusolverRfSetMatrixFormat cusolverRfSetNumericProperties cusolverRfSetResetValuesFastMode
+                cusolverRfSetupDevice cusolverRfSetupHost cusolverRfSolve cusolverSpCcsrcholBufferInfo cusolverSpCcsrcholBufferInfoHost
+                cusolverSpCcsrcholDiag cusolverSpCcsrcholFactor cusolverSpCcsrcholFactorHost cusolverSpCcsrcholSolve cusolverSpCcsrcholSolveHost
+                cusolverSpCcsrcholZeroPivot cusolverSpCcsrcholZeroPivotHost cusolverSpCcsreigsHost cusolverSpCcsreigvsi cusolverSpCcsreigvsiHost
+                cusolverSpCcsrlsqvqrHost cusolverSpCcsrlsvchol cusolverSpCcsrlsvcholHost cusolverSpCcsrlsvluHost cusolverSpCcsrlsvqr
+                cusolverSpCcsrlsvqrHost cusolverSpCcsrluBufferInfoHost cusolverSpCcsrluExtractHost cusolverSpCcsrluFactorHost
+                cusolverSpCcsrluSolveHost cusolverSpCcsrluZeroPivotHost cusolverSpCcsrqrBufferInfo cusolverSpCcsrqrBufferInfoBatched
+                cusolverSpCcsrqrBufferInfoHost cusolverSpCcsrqrFactor cusolverSpCcsrqrFactorHost cusolverSpCcsrqrSetup cusolverSpCcsrqrSetupHost
+                cusolverSpCcsrqrSolve cusolverSpCcsrqrSolveHost cusolverSpCcsrqrZeroPivot cusolverSpCcsrqrZeroPivotHost cusolverSpCcsrqrsvBatched
+                cusolverSpCcsrzfdHost cusolverSpCreate cusolverSpCreateCsrcholInfo cusolverSpCreateCsrcholInfoHost cusolverSpCreateCsrluInfoHost
+                cusolverSpCreateCsrqrInfo cusolverSpCreateCsrqrInfoHost cusolverSpDcsrcholBufferInfo cusolverSpDcsrcholBufferInfoHost
+                cusolverSpDcsrcholDiag cusolverSpDcsrcholFactor cusolverSpDcsrcholFactorHost cusolverSpDcsrcholSolve cusolverSpDcsrcholSolveHost
+                cusolverSpDcsrcholZeroPivot cusolverSpDcsrcholZeroPivotHost cusolverSpDcsreigsHost cusolverSpDcsreigvsi cusolverSpDcsreigvsiHost
+                cusolverSpDcsrlsqvqrHost cusolverSpDcsrlsvchol cusolverSpDcsrlsvcholHost cusolverSpDcsrlsvluHost cusolverSpDcsrlsvqr
+                cusolverSpDcsrlsvqrHost cusolverSpDcsrluBufferInfoHost cusolverSpDcsrluExtractHost cusolverSpDcsrluFactorHost
+                cusolverSpDcsrluSolveHost cusolverSpDcsrluZeroPivotHost cusolverSpDcsrqrBufferInfo cusolverSpDcsrqrBufferInfoBatched
+                cusolverSpDcsrqrBufferInfoHost cusolverSpDcsrqrFactor cusolverSpDcsrqrFactorHost cusolverSpDcsrqrSetup cusolverSpDcsrqrSetupHost
+                cusolverSpDcsrqrSolve cusolverSpDcsrqrSolveHost cusolverSpDcsrqrZeroPivot cusolverSpDcsrqrZeroPivotHost cusolverSpDcsrqrsvBatched
+                cusolverSpDcsrzfdHost cusolverSpDestroy cusolverSpDestroyCsrcholInfo cusolverSpDestroyCsrcholInfoHost cusolverSpDestroyCsrluInfoHost
+                cusolverSpDestroyCsrqrInfo cusolverSpDestroyCsrqrInfoHost cusolverSpGetStream cusolverSpScsrcholBufferInfo
+                cusolverSpScsrcholBufferInfoHost cusolverSpScsrcholDiag cusolverSpScsrcholFactor cusolverSpScsrcholFactorHost cusolverSpScsrcholSolve
+                cusolverSpScsrcholSolveHost cusolverSpScsrcholZeroPivot cusolverSpScsrcholZeroPivotHost cusolverSpScsreigsHost cusolverSpScsreigvsi
                 cusolverSpScsreigvsiHost cusolverSpScsrlsqvqrHost cusolverSpScsrlsvchol cusolverSpScsrlsvcholHost cusolverSpScsrlsvluHost
-                cusolverSpScsrlsvqr cusolverSpScsrlsvqrHost cusolverSpScsrluBufferInfoHost cusolverSpScsrluExtractHost
-                cusolverSpScsrluFactorHost cusolverSpScsrluSolveHost cusolverSpScsrluZeroPivotHost cusolverSpScsrqrBufferInfo
-                cusolverSpScsrqrBufferInfoBatched cusolverSpScsrqrBufferInfoHost cusolverSpScsrqrFactor cusolverSpScsrqrFactorHost
-                cusolverSpScsrqrSetup cusolverSpScsrqrSetupHost cusolverSpScsrqrSolve cusolverSpScsrqrSolveHost cusolverSpScsrqrZeroPivot
-                cusolverSpScsrqrZeroPivotHost cusolverSpScsrqrsvBatched cusolverSpScsrzfdHost cusolverSpSetStream cusolverSpXcsrcholAnalysis
-                cusolverSpXcsrcholAnalysisHost cusolverSpXcsrissymHost cusolverSpXcsrluAnalysisHost cusolverSpXcsrluNnzHost
-                cusolverSpXcsrmetisndHost cusolverSpXcsrpermHost cusolverSpXcsrperm_bufferSizeHost cusolverSpXcsrqrAnalysis
-                cusolverSpXcsrqrAnalysisBatched cusolverSpXcsrqrAnalysisHost cusolverSpXcsrsymamdHost cusolverSpXcsrsymmdqHost
-                cusolverSpXcsrsymrcmHost cusolverSpZcsrcholBufferInfo cusolverSpZcsrcholBufferInfoHost cusolverSpZcsrcholDiag
-                cusolverSpZcsrcholFactor cusolverSpZcsrcholFactorHost cusolverSpZcsrcholSolve cusolverSpZcsrcholSolveHost
-                cusolverSpZcsrcholZeroPivot cusolverSpZcsrcholZeroPivotHost cusolverSpZcsreigsHost cusolverSpZcsreigvsi
+                cusolverSpScsrlsvqr cusolverSpScsrlsvqrHost cusolverSpScsrluBufferInfoHost cusolverSpScsrluExtractHost cusolverSpScsrluFactorHost
+                cusolverSpScsrluSolveHost cusolverSpScsrluZeroPivotHost cusolverSpScsrqrBufferInfo cusolverSpScsrqrBufferInfoBatched
+                cusolverSpScsrqrBufferInfoHost cusolverSpScsrqrFactor cusolverSpScsrqrFactorHost cusolverSpScsrqrSetup cusolverSpScsrqrSetupHost
+                cusolverSpScsrqrSolve cusolverSpScsrqrSolveHost cusolverSpScsrqrZeroPivot cusolverSpScsrqrZeroPivotHost cusolverSpScsrqrsvBatched
+                cusolverSpScsrzfdHost cusolverSpSetStream cusolverSpXcsrcholAnalysis cusolverSpXcsrcholAnalysisHost cusolverSpXcsrissymHost
+                cusolverSpXcsrluAnalysisHost cusolverSpXcsrluNnzHost cusolverSpXcsrmetisndHost cusolverSpXcsrpermHost
+                cusolverSpXcsrperm_bufferSizeHost cusolverSpXcsrqrAnalysis cusolverSpXcsrqrAnalysisBatched cusolverSpXcsrqrAnalysisHost
+                cusolverSpXcsrsymamdHost cusolverSpXcsrsymmdqHost cusolverSpXcsrsymrcmHost cusolverSpZcsrcholBufferInfo
+                cusolverSpZcsrcholBufferInfoHost cusolverSpZcsrcholDiag cusolverSpZcsrcholFactor cusolverSpZcsrcholFactorHost cusolverSpZcsrcholSolve
+                cusolverSpZcsrcholSolveHost cusolverSpZcsrcholZeroPivot cusolverSpZcsrcholZeroPivotHost cusolverSpZcsreigsHost cusolverSpZcsreigvsi
                 cusolverSpZcsreigvsiHost cusolverSpZcsrlsqvqrHost cusolverSpZcsrlsvchol cusolverSpZcsrlsvcholHost cusolverSpZcsrlsvluHost
-                cusolverSpZcsrlsvqr cusolverSpZcsrlsvqrHost cusolverSpZcsrluBufferInfoHost cusolverSpZcsrluExtractHost
-                cusolverSpZcsrluFactorHost cusolverSpZcsrluSolveHost cusolverSpZcsrluZeroPivotHost cusolverSpZcsrqrBufferInfo
-                cusolverSpZcsrqrBufferInfoBatched cusolverSpZcsrqrBufferInfoHost cusolverSpZcsrqrFactor cusolverSpZcsrqrFactorHost
-                cusolverSpZcsrqrSetup cusolverSpZcsrqrSetupHost cusolverSpZcsrqrSolve cusolverSpZcsrqrSolveHost cusolverSpZcsrqrZeroPivot
-                cusolverSpZcsrqrZeroPivotHost cusolverSpZcsrqrsvBatched cusolverSpZcsrzfdHost
+                cusolverSpZcsrlsvqr cusolverSpZcsrlsvqrHost cusolverSpZcsrluBufferInfoHost cusolverSpZcsrluExtractHost cusolverSpZcsrluFactorHost
+                cusolverSpZcsrluSolveHost cusolverSpZcsrluZeroPivotHost cusolverSpZcsrqrBufferInfo cusolverSpZcsrqrBufferInfoBatched
+                cusolverSpZcsrqrBufferInfoHost cusolverSpZcsrqrFactor cusolverSpZcsrqrFactorHost cusolverSpZcsrqrSetup cusolverSpZcsrqrSetupHost
+                cusolverSpZcsrqrSolve cusolverSpZcsrqrSolveHost cusolverSpZcsrqrZeroPivot cusolverSpZcsrqrZeroPivotHost cusolverSpZcsrqrsvBatched
+                cusolverSpZcsrzfdHost
             }
             refused_11 {
                 cusolverDnGeqrf cusolverDnGeqrf_bufferSize cusolverDnGesvd cusolverDnGesvd_bufferSize cusolverDnGetrf

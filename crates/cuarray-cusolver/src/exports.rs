@@ -18,7 +18,7 @@ macro_rules! functions {
         #[allow(unused_imports)]
         use $crate::types::*;
         #[allow(unused_imports)]
-        use ::std::ffi::{c_char, c_int, c_void};
+        use ::std::ffi::{c_char, c_int, c_longlong, c_void};
         $(
             #[allow(dead_code)]
             type T = $t;
@@ -95,7 +95,7 @@ macro_rules! __export {
         #[allow(unused_imports)]
         use $crate::types::*;
         #[allow(unused_imports)]
-        use ::std::ffi::{c_char, c_int, c_void};
+        use ::std::ffi::{c_char, c_int, c_longlong, c_void};
         $(
             #[allow(dead_code)]
             type T = $t;

@@ -5,7 +5,7 @@ use crate::types::cusolverStatus_t;
 use cuarray_abi::CUstream;
 use cuarray_stream_work::{Objects, Place, guarded};
 use std::ffi::{CStr, c_int};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// The settings of a handle.
 #[derive(Clone, Debug)]
@@ -16,6 +16,27 @@ pub(crate) struct Settings {
 
 /// The target of `cusolverDnHandle_t`.
 pub(crate) type Handle = cuarray_stream_work::Handle<Settings>;
+
+/// The report of the last call with an object of parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Report {
+    /// There was no call, or its work has not run.
+    None,
+    /// The norm of the residual.
+    Residual(f64),
+    /// The call had a batch, for which no report is defined.
+    Batch,
+}
+
+/// The place of a report, which the work of a call writes.
+pub(crate) type Reports = Arc<Mutex<Report>>;
+
+/// An object of parameters.
+#[derive(Clone, Debug)]
+struct Object {
+    kind: Parameters,
+    report: Reports,
+}
 
 /// The types of objects of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +52,7 @@ pub(crate) enum Parameters {
 static HANDLES: Objects<Arc<Handle>, cusolverStatus_t> =
     Objects::new(0x6373_0000_0000, cusolverStatus_t::NOT_INITIALIZED);
 /// Objects of parameters. No result depends on their options.
-static PARAMETERS: Objects<Parameters, cusolverStatus_t> = Objects::new(0x6374_0000_0000, INVALID_VALUE);
+static PARAMETERS: Objects<Object, cusolverStatus_t> = Objects::new(0x6374_0000_0000, INVALID_VALUE);
 
 /// Makes a handle in the current context.
 pub(crate) fn create() -> Outcome<usize> {
@@ -52,12 +73,18 @@ pub(crate) fn destroy(number: usize) -> Outcome {
 
 /// Makes an object of parameters.
 pub(crate) fn create_parameters(kind: Parameters) -> usize {
-    PARAMETERS.add(kind)
+    PARAMETERS.add(Object { kind, report: Arc::new(Mutex::new(Report::None)) })
 }
 
 /// Checks that the object of parameters exists.
 pub(crate) fn check_parameters(kind: Parameters, number: usize) -> Outcome {
-    if PARAMETERS.get(number)? == kind { Ok(()) } else { Err(INVALID_VALUE) }
+    reports(kind, number).map(drop)
+}
+
+/// The place of the report of an object of parameters.
+pub(crate) fn reports(kind: Parameters, number: usize) -> Outcome<Reports> {
+    let object = PARAMETERS.get(number)?;
+    if object.kind == kind { Ok(object.report) } else { Err(INVALID_VALUE) }
 }
 
 /// Ends an object of parameters.

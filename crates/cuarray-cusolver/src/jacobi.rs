@@ -2,20 +2,24 @@
 //!
 //! Tolerances, numbers of sweeps and the choice of an order are checked and have no effect: results have the full accuracy, and are sorted.
 
+use crate::approximate;
 use crate::arguments::{Call, choice, elements, leading, order, size};
 use crate::eigen::{self, syevd_of};
-use crate::handle::{Handle, Parameters, check_parameters, create_parameters, destroy_parameters};
+use crate::handle::{
+    Handle, Parameters, Report, Reports, check_parameters, create_parameters, destroy_parameters, reports,
+};
 use crate::matrix::{Stored, narrow, widen};
 use crate::scalar::{Field, Scalar};
-use crate::status::{INVALID_VALUE, Outcome};
+use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome};
 use crate::types::*;
 use cuarray_stream_work::{Argument, write};
 use faer::MatRef;
 use std::ffi::c_int;
+use std::sync::PoisonError;
 
 /// The functions of a type of objects.
 macro_rules! parameters {
-    ($($kind:ident $create:ident $destroy:ident $tolerance:ident $sweeps:ident $sort:ident;)*) => { $(
+    ($($kind:ident $create:ident $destroy:ident $tolerance:ident $sweeps:ident $sort:ident $residual:ident $executed:ident;)*) => { $(
         pub(crate) fn $create(_: c_int, to: *mut usize) -> Outcome {
             if to.is_null() {
                 return Err(INVALID_VALUE);
@@ -40,12 +44,36 @@ macro_rules! parameters {
             check_parameters(Parameters::$kind, number)?;
             choice(sort).map(drop)
         }
+
+        pub(crate) fn $residual(_: &Handle, number: usize, to: *mut f64) -> Outcome {
+            write(to, residual(Parameters::$kind, number)?.unwrap_or_default())
+        }
+
+        pub(crate) fn $executed(_: &Handle, number: usize, to: *mut c_int) -> Outcome {
+            write(to, residual(Parameters::$kind, number)?.is_some().into())
+        }
     )* };
 }
 
+/// The residual of the last call with an object whose work has run. Batches have none.
+fn residual(kind: Parameters, number: usize) -> Outcome<Option<f64>> {
+    match *reports(kind, number)?.lock().unwrap_or_else(PoisonError::into_inner) {
+        Report::None => Ok(None),
+        Report::Residual(norm) => Ok(Some(norm)),
+        Report::Batch => Err(NOT_SUPPORTED),
+    }
+}
+
+/// Begins a call with an object. Returns the place of its report, if the call has one.
+fn begin(kind: Parameters, number: usize, is_batch: bool) -> Outcome<Option<Reports>> {
+    let report = reports(kind, number)?;
+    *report.lock().unwrap_or_else(PoisonError::into_inner) = if is_batch { Report::Batch } else { Report::None };
+    Ok((!is_batch).then_some(report))
+}
+
 parameters! {
-    Syevj create_syevj destroy_syevj syevj_tolerance syevj_sweeps syevj_sort;
-    Gesvdj create_gesvdj destroy_gesvdj gesvdj_tolerance gesvdj_sweeps gesvdj_sort;
+    Syevj create_syevj destroy_syevj syevj_tolerance syevj_sweeps syevj_sort syevj_residual syevj_executed;
+    Gesvdj create_gesvdj destroy_gesvdj gesvdj_tolerance gesvdj_sweeps gesvdj_sort gesvdj_residual gesvdj_executed;
 }
 
 /// `cusolverDn<t>syevj_bufferSize` and `cusolverDn<t>heevj_bufferSize`.
@@ -78,7 +106,8 @@ pub(crate) fn syevj<T: Scalar>(
     info: *mut c_int,
     params: syevjInfo_t,
 ) -> Outcome {
-    syevj_batched::<T>(handle, jobz, uplo, n, a, lda, w, workspace, lwork, info, params, 1)
+    let report = begin(Parameters::Syevj, params, false)?;
+    syevj_of::<T>(handle, (jobz, uplo), n, (a, lda), w, (workspace, lwork), info, 1, report)
 }
 
 /// `cusolverDn<t>syevjBatched_bufferSize` and `cusolverDn<t>heevjBatched_bufferSize`.
@@ -113,13 +142,28 @@ pub(crate) fn syevj_batched<T: Scalar>(
     params: syevjInfo_t,
     count: i64,
 ) -> Outcome {
-    check_parameters(Parameters::Syevj, params)?;
+    let report = begin(Parameters::Syevj, params, true)?;
+    syevj_of::<T>(handle, (jobz, uplo), n, (a, lda), w, (workspace, lwork), info, order(count)?, report)
+}
+
+/// Eigenvalues of matrices one after the other.
+fn syevj_of<T: Scalar>(
+    handle: &Handle,
+    (jobz, uplo): (cusolverEigMode_t, cublasFillMode_t),
+    n: i64,
+    (a, lda): (*mut T, i64),
+    w: *mut T::Real,
+    (workspace, lwork): (*mut T, i64),
+    info: *mut c_int,
+    count: usize,
+    report: Option<Reports>,
+) -> Outcome {
     let mut call = Call::of(handle).with_info(c"info");
-    let (needed, count) = (eigen::needed(order(n)?), order(count)?);
+    let needed = eigen::needed(order(n)?);
     if n > 0 && count > 0 {
         call.workspace(c"work", workspace, lwork, needed)?;
     }
-    syevd_of::<T>(call, jobz, uplo, n, a, lda, w, info, count)
+    syevd_of::<T>(call, jobz, uplo, n, a, lda, w, info, count, report)
 }
 
 /// The elements of the workspace for an m×n matrix.
@@ -172,7 +216,8 @@ pub(crate) fn gesvdj<T: Scalar>(
     params: gesvdjInfo_t,
 ) -> Outcome {
     let vectors = (choice(jobz)?, choice(econ)?);
-    gesvdj_of(handle, vectors, (m, n), (a, lda), s, (u, ldu), (v, ldv), (workspace, lwork), info, params, 1)
+    let report = begin(Parameters::Gesvdj, params, false)?;
+    gesvdj_of(handle, vectors, (m, n), (a, lda), s, (u, ldu), (v, ldv), (workspace, lwork), info, report, 1)
 }
 
 /// The largest number of rows and columns of a batch.
@@ -225,11 +270,12 @@ pub(crate) fn gesvdj_batched<T: Scalar>(
         return Err(INVALID_VALUE);
     }
     let vectors = (choice(jobz)?, false);
-    gesvdj_of(handle, vectors, (m, n), (a, lda), s, (u, ldu), (v, ldv), (workspace, lwork), info, params, order(count)?)
+    let report = begin(Parameters::Gesvdj, params, true)?;
+    gesvdj_of(handle, vectors, (m, n), (a, lda), s, (u, ldu), (v, ldv), (workspace, lwork), info, report, order(count)?)
 }
 
 /// Singular values with U and V by columns. None if the iteration does not converge.
-fn decompose<F: Field>(
+pub(crate) fn decompose<F: Field>(
     a: &[F],
     m: usize,
     n: usize,
@@ -261,10 +307,9 @@ fn gesvdj_of<T: Scalar>(
     (v, ldv): (*mut T, i64),
     (workspace, lwork): (*mut T, i64),
     info: *mut c_int,
-    params: gesvdjInfo_t,
+    report: Option<Reports>,
     count: usize,
 ) -> Outcome {
-    check_parameters(Parameters::Gesvdj, params)?;
     let mut call = Call::of(handle).with_info(c"info");
     let (m, n) = (order(m)?, order(n)?);
     let least = m.min(n);
@@ -296,7 +341,13 @@ fn gesvdj_of<T: Scalar>(
         s.fill(T::Real::narrow(f64::NAN));
         for (index, info) in info.iter_mut().enumerate() {
             let part = |size: usize| index * size..(index + 1) * size;
-            let found = decompose(&widen(&a[part(m * n)]), m, n, (wants, economy));
+            let matrix = widen(&a[part(m * n)]);
+            let found = decompose(&matrix, m, n, (wants || report.is_some(), economy || !wants));
+            if let Some(report) = &report {
+                let residual =
+                    found.as_ref().map_or(f64::NAN, |(s, u, v)| approximate::residual(&matrix, (m, n), s, u, v, least));
+                *report.lock().unwrap_or_else(PoisonError::into_inner) = Report::Residual(residual);
+            }
             *info = found.is_none().into();
             let (values, left_found, right_found) = found.unwrap_or_default();
             narrow(&mut s[part(least)], &values);

@@ -13,23 +13,29 @@
 
 pub mod types;
 
+mod approximate;
 mod arguments;
 mod cholesky;
 mod eigen;
 mod entry_points;
 mod exports;
 mod general_eigen;
+mod generalized;
 mod handle;
+mod indefinite;
 mod jacobi;
 mod lu;
 mod management;
 mod matrix;
 mod qr;
+mod refined;
 mod reflectors;
 mod scalar;
 mod status;
 mod svd;
+mod tridiagonal;
 mod typed;
+mod typed_symmetric;
 
 pub use exports::api;
 pub use status::refuse;

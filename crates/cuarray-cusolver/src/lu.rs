@@ -81,7 +81,7 @@ fn factor_columns<F: Field>(a: &mut [F], m: usize, first: usize, end: usize, piv
 
 /// Factors an m×n matrix in place. The pivots are rows counted from 0; without them, rows are not exchanged. Returns 0, or the number of
 /// the first diagonal element of U that is 0.
-fn factor<F: Field>(a: &mut [F], m: usize, n: usize, mut pivots: Option<&mut [usize]>) -> usize {
+pub(crate) fn factor<F: Field>(a: &mut [F], m: usize, n: usize, mut pivots: Option<&mut [usize]>) -> usize {
     let mut info = 0;
     let order = m.min(n);
     for first in (0..order).step_by(BLOCK) {
@@ -107,7 +107,7 @@ fn factor<F: Field>(a: &mut [F], m: usize, n: usize, mut pivots: Option<&mut [us
 }
 
 /// Solves `op(a) * x = b` in place for a factored matrix of order `n`.
-fn solve<F: Field>(a: &[F], n: usize, op: Op, pivots: Option<&[usize]>, b: &mut [F], columns: usize) {
+pub(crate) fn solve<F: Field>(a: &[F], n: usize, op: Op, pivots: Option<&[usize]>, b: &mut [F], columns: usize) {
     let exchange = |b: &mut [F], row: usize| {
         if let Some(pivots) = pivots {
             (0..columns).for_each(|column| b.swap(column * n + row, column * n + pivots[row]));

@@ -72,6 +72,18 @@ impl Stored {
         Region::new(self.bytes(n.saturating_mul(columns)), (0..columns).map(column).collect())
     }
 
+    /// `count` matrices that are `stride` elements apart. The closure sees them one after the other without gaps.
+    pub(crate) fn batch(self, count: usize, stride: usize) -> Region {
+        let size = self.bytes(self.rows.saturating_mul(self.columns));
+        let matrix = |index: usize| {
+            let address = self.address.wrapping_add(self.bytes(stride.saturating_mul(index)) as u64);
+            let (width, pitch) = (self.bytes(self.rows), self.bytes(self.leading));
+            let rows = Rows { address, width, height: self.columns, pitch };
+            Block { rows, offset: size.saturating_mul(index), pitch: width }
+        };
+        Region::new(size.saturating_mul(count), (0..count).map(matrix).collect())
+    }
+
     /// The triangle, or all elements, of a matrix behind each of `count` pointers. Their array in device memory is at the address.
     pub(crate) fn behind_pointers<T>(self, count: usize, fill: Option<Fill>) -> Region {
         let element = size_of::<T>();

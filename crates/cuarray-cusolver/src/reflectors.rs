@@ -11,7 +11,7 @@ use faer::{Accum, Mat, MatMut, Par};
 const BLOCK: usize = 32;
 
 /// The norm of a vector.
-fn norm<F: Field>(values: &[F]) -> f64 {
+pub(crate) fn norm<F: Field>(values: &[F]) -> f64 {
     let largest = values.iter().map(|value| value.re().abs().max(value.im().abs())).fold(0.0, f64::max);
     if largest == 0.0 || !largest.is_finite() {
         return if values.iter().any(|value| value.abs1().is_nan()) { f64::NAN } else { largest };
@@ -22,7 +22,7 @@ fn norm<F: Field>(values: &[F]) -> f64 {
 
 /// Makes the reflector that maps a vector to a multiple of its first unit vector. The vector becomes that multiple and the reflector's
 /// elements after the first one. Returns the scalar.
-fn reflector<F: Field>(vector: &mut [F]) -> F {
+pub(crate) fn reflector<F: Field>(vector: &mut [F]) -> F {
     let Some((first, rest)) = vector.split_first_mut() else { return F::default() };
     let (alpha, below) = (*first, norm(rest));
     if below == 0.0 && alpha.im() == 0.0 {
@@ -37,7 +37,7 @@ fn reflector<F: Field>(vector: &mut [F]) -> F {
 }
 
 /// The sum of `conj(x) * y`.
-fn product<F: Field>(x: &[F], y: &[F]) -> F {
+pub(crate) fn product<F: Field>(x: &[F], y: &[F]) -> F {
     x.iter().zip(y).fold(F::default(), |sum, (x, y)| sum + x.conjugate() * *y)
 }
 

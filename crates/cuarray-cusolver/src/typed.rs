@@ -36,9 +36,10 @@ macro_rules! with_type {
         }
     };
 }
+pub(crate) use with_type;
 
 /// Checks the object of parameters, which may be missing, and that the types are the first one.
-fn check(params: cusolverDnParams_t, first: cudaDataType, others: &[cudaDataType]) -> Outcome {
+pub(crate) fn check(params: cusolverDnParams_t, first: cudaDataType, others: &[cudaDataType]) -> Outcome {
     if params != 0 {
         check_parameters(Parameters::Options, params)?;
     }
@@ -46,18 +47,18 @@ fn check(params: cusolverDnParams_t, first: cudaDataType, others: &[cudaDataType
 }
 
 /// Checks the type of singular values and eigenvalues.
-fn check_real(first: cudaDataType, real: cudaDataType) -> Outcome {
+pub(crate) fn check_real(first: cudaDataType, real: cudaDataType) -> Outcome {
     let expected = with_type!(first, T => Ok(<<T as Scalar>::Real as Scalar>::TYPE))?;
     if expected == real { Ok(()) } else { Err(INVALID_VALUE) }
 }
 
 /// The bytes of a workspace.
-fn bytes<T>(elements: c_int) -> usize {
+pub(crate) fn bytes<T>(elements: c_int) -> usize {
     usize::try_from(elements).unwrap_or_default().saturating_mul(size_of::<T>())
 }
 
 /// Returns the sizes of the workspaces.
-fn sizes(device: *mut usize, host: *mut usize, bytes: usize) -> Outcome {
+pub(crate) fn sizes(device: *mut usize, host: *mut usize, bytes: usize) -> Outcome {
     if host.is_null() {
         return Err(INVALID_VALUE);
     }
@@ -66,7 +67,13 @@ fn sizes(device: *mut usize, host: *mut usize, bytes: usize) -> Outcome {
 }
 
 /// The call with its workspace.
-fn call_with<T>(handle: &Handle, buffer: *mut c_void, given: usize, elements: c_int, empty: bool) -> Outcome<Call<'_>> {
+pub(crate) fn call_with<T>(
+    handle: &Handle,
+    buffer: *mut c_void,
+    given: usize,
+    elements: c_int,
+    empty: bool,
+) -> Outcome<Call<'_>> {
     let mut call = Call::of(handle).with_info(c"info");
     if !empty {
         call.buffer(c"bufferOnDevice", buffer, given, bytes::<T>(elements))?;
@@ -299,7 +306,7 @@ pub(crate) fn syevd(
     let needed = eigen::needed(order(n)?);
     with_type!(data, T => {
         let call = call_with::<T>(handle, buffer, given, needed, n == 0)?;
-        eigen::syevd_of::<T>(call, jobz, uplo, n, a.cast(), lda, w.cast(), info, 1)
+        eigen::syevd_of::<T>(call, jobz, uplo, n, a.cast(), lda, w.cast(), info, 1, None)
     })
 }
 

@@ -23,6 +23,10 @@ pub type cublasFillMode_t = c_int;
 pub type cublasSideMode_t = c_int;
 /// `cusolverEigMode_t`.
 pub type cusolverEigMode_t = c_int;
+/// `cusolverEigType_t`.
+pub type cusolverEigType_t = c_int;
+/// `cusolverEigRange_t`.
+pub type cusolverEigRange_t = c_int;
 /// `cusolverDeterministicMode_t`.
 pub type cusolverDeterministicMode_t = c_int;
 /// `cusolverDnFunction_t`.
