@@ -132,6 +132,19 @@ def test_triangular_equations(cp: Any, sparse: Any, values: np.ndarray, lower: b
     assert cuarray_sim.findings()["findings"] == []
 
 
+@KINDS
+def test_equations_by_the_sparse_interface_of_cusolver(cp: Any, sparse: Any, values: np.ndarray) -> None:
+    from cupyx.scipy.sparse import linalg
+
+    square = values[:7] + 8 * np.eye(7, dtype=values.dtype)
+    a = sparse.csr_matrix(cp.asarray(square))
+    close(linalg.spsolve(a, cp.asarray(values[0])), np.linalg.solve(square, values[0]))
+    if values.dtype.kind == "f":
+        # It has a tolerance with which the matrix may be called singular, and uses the solution.
+        close(linalg.lsqr(a, cp.asarray(values[0]))[0].astype(values.dtype), np.linalg.solve(square, values[0]))
+    assert cuarray_sim.findings()["findings"] == []
+
+
 def test_iterative_solvers(cp: Any, sparse: Any) -> None:
     from cupyx.scipy.sparse import linalg
 

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Call, HostResults, choice, elements, leading, order, size};
 use crate::handle::Handle;
-use crate::jacobi::decompose;
+use crate::jacobi::{decompose, residual};
 use crate::matrix::{Stored, narrow, widen};
 use crate::scalar::{Field, Scalar};
 use crate::status::{INVALID_VALUE, Outcome};
@@ -131,19 +131,4 @@ pub(crate) fn gesvda<T: Scalar>(
         }
     };
     if norms.is_some() { call.computes_and_waits(closure) } else { call.computes(closure) }
-}
-
-/// The Frobenius norm of what the first `rank` singular values leave of a matrix.
-pub(crate) fn residual<F: Field>(a: &[F], (m, n): (usize, usize), s: &[f64], u: &[F], v: &[F], rank: usize) -> f64 {
-    let mut sum = 0.0;
-    for column in 0..n {
-        for row in 0..m {
-            let mut rest = a[column * m + row];
-            for index in 0..rank {
-                rest -= u[index * m + row] * F::of_parts(s[index], 0.0) * v[index * n + column].conjugate();
-            }
-            sum += rest.re() * rest.re() + rest.im() * rest.im();
-        }
-    }
-    sum.sqrt()
 }

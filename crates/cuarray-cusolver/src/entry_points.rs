@@ -386,6 +386,36 @@ macro_rules! __entry_points {
                     Complex64: cusolverDnZEgels;
                     Complex64: cusolverDnZYgels;
                 }
+                sparse::csrlsvqr(m: c_int, nnz: c_int, descr: cusparseMatDescr_t, values: *const T, rows: *const c_int, columns: *const c_int, b: *const T, tol: R, reorder: c_int, x: *mut T, singularity: *mut c_int) {
+                    f32: cusolverSpScsrlsvqr;
+                    f64: cusolverSpDcsrlsvqr;
+                    Complex32: cusolverSpCcsrlsvqr;
+                    Complex64: cusolverSpZcsrlsvqr;
+                }
+                sparse::csrlsvqr_host(m: c_int, nnz: c_int, descr: cusparseMatDescr_t, values: *const T, rows: *const c_int, columns: *const c_int, b: *const T, tol: R, reorder: c_int, x: *mut T, singularity: *mut c_int) {
+                    f32: cusolverSpScsrlsvqrHost;
+                    f64: cusolverSpDcsrlsvqrHost;
+                    Complex32: cusolverSpCcsrlsvqrHost;
+                    Complex64: cusolverSpZcsrlsvqrHost;
+                }
+                sparse::csrlsvqr_host(m: c_int, nnz: c_int, descr: cusparseMatDescr_t, values: *const T, rows: *const c_int, columns: *const c_int, b: *const T, tol: R, reorder: c_int, x: *mut T, singularity: *mut c_int) {
+                    f32: cusolverSpScsrlsvluHost;
+                    f64: cusolverSpDcsrlsvluHost;
+                    Complex32: cusolverSpCcsrlsvluHost;
+                    Complex64: cusolverSpZcsrlsvluHost;
+                }
+                sparse::csrlsvchol(m: c_int, nnz: c_int, descr: cusparseMatDescr_t, values: *const T, rows: *const c_int, columns: *const c_int, b: *const T, tol: R, reorder: c_int, x: *mut T, singularity: *mut c_int) {
+                    f32: cusolverSpScsrlsvchol;
+                    f64: cusolverSpDcsrlsvchol;
+                    Complex32: cusolverSpCcsrlsvchol;
+                    Complex64: cusolverSpZcsrlsvchol;
+                }
+                sparse::csrlsvchol_host(m: c_int, nnz: c_int, descr: cusparseMatDescr_t, values: *const T, rows: *const c_int, columns: *const c_int, b: *const T, tol: R, reorder: c_int, x: *mut T, singularity: *mut c_int) {
+                    f32: cusolverSpScsrlsvcholHost;
+                    f64: cusolverSpDcsrlsvcholHost;
+                    Complex32: cusolverSpCcsrlsvcholHost;
+                    Complex64: cusolverSpZcsrlsvcholHost;
+                }
             }
             handle {
                 management::set_stream(stream: cudaStream_t) { cusolverDnSetStream }
@@ -414,6 +444,8 @@ macro_rules! __entry_points {
                 jacobi::syevj_executed(info: syevjInfo_t, executed_sweeps: *mut c_int) { cusolverDnXsyevjGetSweeps }
                 jacobi::gesvdj_residual(info: gesvdjInfo_t, residual: *mut f64) { cusolverDnXgesvdjGetResidual }
                 jacobi::gesvdj_executed(info: gesvdjInfo_t, executed_sweeps: *mut c_int) { cusolverDnXgesvdjGetSweeps }
+                management::set_stream(stream: cudaStream_t) { cusolverSpSetStream }
+                management::get_stream(stream: *mut cudaStream_t) { cusolverSpGetStream }
             }
             major {
                 management::create(handle: *mut cusolverDnHandle_t) { cusolverDnCreate }
@@ -433,6 +465,8 @@ macro_rules! __entry_points {
                 jacobi::gesvdj_tolerance(info: gesvdjInfo_t, tolerance: f64) { cusolverDnXgesvdjSetTolerance }
                 jacobi::gesvdj_sweeps(info: gesvdjInfo_t, max_sweeps: c_int) { cusolverDnXgesvdjSetMaxSweeps }
                 jacobi::gesvdj_sort(info: gesvdjInfo_t, sort: c_int) { cusolverDnXgesvdjSetSortEig }
+                management::create(handle: *mut cusolverSpHandle_t) { cusolverSpCreate }
+                management::destroy(handle: cusolverSpHandle_t) { cusolverSpDestroy }
             }
             refused {
                 cusolverDnCgebrd cusolverDnCgebrd_bufferSize cusolverDnClaswp cusolverDnClauum cusolverDnClauum_bufferSize cusolverDnCungbr
@@ -457,41 +491,36 @@ macro_rules! __entry_points {
                 cusolverRfSetupDevice cusolverRfSetupHost cusolverRfSolve cusolverSpCcsrcholBufferInfo cusolverSpCcsrcholBufferInfoHost
                 cusolverSpCcsrcholDiag cusolverSpCcsrcholFactor cusolverSpCcsrcholFactorHost cusolverSpCcsrcholSolve cusolverSpCcsrcholSolveHost
                 cusolverSpCcsrcholZeroPivot cusolverSpCcsrcholZeroPivotHost cusolverSpCcsreigsHost cusolverSpCcsreigvsi cusolverSpCcsreigvsiHost
-                cusolverSpCcsrlsqvqrHost cusolverSpCcsrlsvchol cusolverSpCcsrlsvcholHost cusolverSpCcsrlsvluHost cusolverSpCcsrlsvqr
-                cusolverSpCcsrlsvqrHost cusolverSpCcsrluBufferInfoHost cusolverSpCcsrluExtractHost cusolverSpCcsrluFactorHost
+                cusolverSpCcsrlsqvqrHost cusolverSpCcsrluBufferInfoHost cusolverSpCcsrluExtractHost cusolverSpCcsrluFactorHost
                 cusolverSpCcsrluSolveHost cusolverSpCcsrluZeroPivotHost cusolverSpCcsrqrBufferInfo cusolverSpCcsrqrBufferInfoBatched
                 cusolverSpCcsrqrBufferInfoHost cusolverSpCcsrqrFactor cusolverSpCcsrqrFactorHost cusolverSpCcsrqrSetup cusolverSpCcsrqrSetupHost
                 cusolverSpCcsrqrSolve cusolverSpCcsrqrSolveHost cusolverSpCcsrqrZeroPivot cusolverSpCcsrqrZeroPivotHost cusolverSpCcsrqrsvBatched
-                cusolverSpCcsrzfdHost cusolverSpCreate cusolverSpCreateCsrcholInfo cusolverSpCreateCsrcholInfoHost cusolverSpCreateCsrluInfoHost
+                cusolverSpCcsrzfdHost cusolverSpCreateCsrcholInfo cusolverSpCreateCsrcholInfoHost cusolverSpCreateCsrluInfoHost
                 cusolverSpCreateCsrqrInfo cusolverSpCreateCsrqrInfoHost cusolverSpDcsrcholBufferInfo cusolverSpDcsrcholBufferInfoHost
                 cusolverSpDcsrcholDiag cusolverSpDcsrcholFactor cusolverSpDcsrcholFactorHost cusolverSpDcsrcholSolve cusolverSpDcsrcholSolveHost
                 cusolverSpDcsrcholZeroPivot cusolverSpDcsrcholZeroPivotHost cusolverSpDcsreigsHost cusolverSpDcsreigvsi cusolverSpDcsreigvsiHost
-                cusolverSpDcsrlsqvqrHost cusolverSpDcsrlsvchol cusolverSpDcsrlsvcholHost cusolverSpDcsrlsvluHost cusolverSpDcsrlsvqr
-                cusolverSpDcsrlsvqrHost cusolverSpDcsrluBufferInfoHost cusolverSpDcsrluExtractHost cusolverSpDcsrluFactorHost
+                cusolverSpDcsrlsqvqrHost cusolverSpDcsrluBufferInfoHost cusolverSpDcsrluExtractHost cusolverSpDcsrluFactorHost
                 cusolverSpDcsrluSolveHost cusolverSpDcsrluZeroPivotHost cusolverSpDcsrqrBufferInfo cusolverSpDcsrqrBufferInfoBatched
                 cusolverSpDcsrqrBufferInfoHost cusolverSpDcsrqrFactor cusolverSpDcsrqrFactorHost cusolverSpDcsrqrSetup cusolverSpDcsrqrSetupHost
                 cusolverSpDcsrqrSolve cusolverSpDcsrqrSolveHost cusolverSpDcsrqrZeroPivot cusolverSpDcsrqrZeroPivotHost cusolverSpDcsrqrsvBatched
-                cusolverSpDcsrzfdHost cusolverSpDestroy cusolverSpDestroyCsrcholInfo cusolverSpDestroyCsrcholInfoHost cusolverSpDestroyCsrluInfoHost
-                cusolverSpDestroyCsrqrInfo cusolverSpDestroyCsrqrInfoHost cusolverSpGetStream cusolverSpScsrcholBufferInfo
-                cusolverSpScsrcholBufferInfoHost cusolverSpScsrcholDiag cusolverSpScsrcholFactor cusolverSpScsrcholFactorHost cusolverSpScsrcholSolve
-                cusolverSpScsrcholSolveHost cusolverSpScsrcholZeroPivot cusolverSpScsrcholZeroPivotHost cusolverSpScsreigsHost cusolverSpScsreigvsi
-                cusolverSpScsreigvsiHost cusolverSpScsrlsqvqrHost cusolverSpScsrlsvchol cusolverSpScsrlsvcholHost cusolverSpScsrlsvluHost
-                cusolverSpScsrlsvqr cusolverSpScsrlsvqrHost cusolverSpScsrluBufferInfoHost cusolverSpScsrluExtractHost cusolverSpScsrluFactorHost
+                cusolverSpDcsrzfdHost cusolverSpDestroyCsrcholInfo cusolverSpDestroyCsrcholInfoHost cusolverSpDestroyCsrluInfoHost
+                cusolverSpDestroyCsrqrInfo cusolverSpDestroyCsrqrInfoHost cusolverSpScsrcholBufferInfo cusolverSpScsrcholBufferInfoHost
+                cusolverSpScsrcholDiag cusolverSpScsrcholFactor cusolverSpScsrcholFactorHost cusolverSpScsrcholSolve cusolverSpScsrcholSolveHost
+                cusolverSpScsrcholZeroPivot cusolverSpScsrcholZeroPivotHost cusolverSpScsreigsHost cusolverSpScsreigvsi cusolverSpScsreigvsiHost
+                cusolverSpScsrlsqvqrHost cusolverSpScsrluBufferInfoHost cusolverSpScsrluExtractHost cusolverSpScsrluFactorHost
                 cusolverSpScsrluSolveHost cusolverSpScsrluZeroPivotHost cusolverSpScsrqrBufferInfo cusolverSpScsrqrBufferInfoBatched
                 cusolverSpScsrqrBufferInfoHost cusolverSpScsrqrFactor cusolverSpScsrqrFactorHost cusolverSpScsrqrSetup cusolverSpScsrqrSetupHost
                 cusolverSpScsrqrSolve cusolverSpScsrqrSolveHost cusolverSpScsrqrZeroPivot cusolverSpScsrqrZeroPivotHost cusolverSpScsrqrsvBatched
-                cusolverSpScsrzfdHost cusolverSpSetStream cusolverSpXcsrcholAnalysis cusolverSpXcsrcholAnalysisHost cusolverSpXcsrissymHost
-                cusolverSpXcsrluAnalysisHost cusolverSpXcsrluNnzHost cusolverSpXcsrmetisndHost cusolverSpXcsrpermHost
-                cusolverSpXcsrperm_bufferSizeHost cusolverSpXcsrqrAnalysis cusolverSpXcsrqrAnalysisBatched cusolverSpXcsrqrAnalysisHost
-                cusolverSpXcsrsymamdHost cusolverSpXcsrsymmdqHost cusolverSpXcsrsymrcmHost cusolverSpZcsrcholBufferInfo
-                cusolverSpZcsrcholBufferInfoHost cusolverSpZcsrcholDiag cusolverSpZcsrcholFactor cusolverSpZcsrcholFactorHost cusolverSpZcsrcholSolve
-                cusolverSpZcsrcholSolveHost cusolverSpZcsrcholZeroPivot cusolverSpZcsrcholZeroPivotHost cusolverSpZcsreigsHost cusolverSpZcsreigvsi
-                cusolverSpZcsreigvsiHost cusolverSpZcsrlsqvqrHost cusolverSpZcsrlsvchol cusolverSpZcsrlsvcholHost cusolverSpZcsrlsvluHost
-                cusolverSpZcsrlsvqr cusolverSpZcsrlsvqrHost cusolverSpZcsrluBufferInfoHost cusolverSpZcsrluExtractHost cusolverSpZcsrluFactorHost
-                cusolverSpZcsrluSolveHost cusolverSpZcsrluZeroPivotHost cusolverSpZcsrqrBufferInfo cusolverSpZcsrqrBufferInfoBatched
-                cusolverSpZcsrqrBufferInfoHost cusolverSpZcsrqrFactor cusolverSpZcsrqrFactorHost cusolverSpZcsrqrSetup cusolverSpZcsrqrSetupHost
-                cusolverSpZcsrqrSolve cusolverSpZcsrqrSolveHost cusolverSpZcsrqrZeroPivot cusolverSpZcsrqrZeroPivotHost cusolverSpZcsrqrsvBatched
-                cusolverSpZcsrzfdHost
+                cusolverSpScsrzfdHost cusolverSpXcsrcholAnalysis cusolverSpXcsrcholAnalysisHost cusolverSpXcsrissymHost cusolverSpXcsrluAnalysisHost
+                cusolverSpXcsrluNnzHost cusolverSpXcsrmetisndHost cusolverSpXcsrpermHost cusolverSpXcsrperm_bufferSizeHost cusolverSpXcsrqrAnalysis
+                cusolverSpXcsrqrAnalysisBatched cusolverSpXcsrqrAnalysisHost cusolverSpXcsrsymamdHost cusolverSpXcsrsymmdqHost
+                cusolverSpXcsrsymrcmHost cusolverSpZcsrcholBufferInfo cusolverSpZcsrcholBufferInfoHost cusolverSpZcsrcholDiag cusolverSpZcsrcholFactor
+                cusolverSpZcsrcholFactorHost cusolverSpZcsrcholSolve cusolverSpZcsrcholSolveHost cusolverSpZcsrcholZeroPivot
+                cusolverSpZcsrcholZeroPivotHost cusolverSpZcsreigsHost cusolverSpZcsreigvsi cusolverSpZcsreigvsiHost cusolverSpZcsrlsqvqrHost
+                cusolverSpZcsrluBufferInfoHost cusolverSpZcsrluExtractHost cusolverSpZcsrluFactorHost cusolverSpZcsrluSolveHost
+                cusolverSpZcsrluZeroPivotHost cusolverSpZcsrqrBufferInfo cusolverSpZcsrqrBufferInfoBatched cusolverSpZcsrqrBufferInfoHost
+                cusolverSpZcsrqrFactor cusolverSpZcsrqrFactorHost cusolverSpZcsrqrSetup cusolverSpZcsrqrSetupHost cusolverSpZcsrqrSolve
+                cusolverSpZcsrqrSolveHost cusolverSpZcsrqrZeroPivot cusolverSpZcsrqrZeroPivotHost cusolverSpZcsrqrsvBatched cusolverSpZcsrzfdHost
             }
             refused_11 {
                 cusolverDnGeqrf cusolverDnGeqrf_bufferSize cusolverDnGesvd cusolverDnGesvd_bufferSize cusolverDnGetrf

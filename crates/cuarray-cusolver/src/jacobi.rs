@@ -2,7 +2,6 @@
 //!
 //! Tolerances, numbers of sweeps and the choice of an order are checked and have no effect: results have the full accuracy, and are sorted.
 
-use crate::approximate;
 use crate::arguments::{Call, choice, elements, leading, order, size};
 use crate::eigen::{self, syevd_of};
 use crate::handle::{
@@ -46,17 +45,17 @@ macro_rules! parameters {
         }
 
         pub(crate) fn $residual(_: &Handle, number: usize, to: *mut f64) -> Outcome {
-            write(to, residual(Parameters::$kind, number)?.unwrap_or_default())
+            write(to, reported(Parameters::$kind, number)?.unwrap_or_default())
         }
 
         pub(crate) fn $executed(_: &Handle, number: usize, to: *mut c_int) -> Outcome {
-            write(to, residual(Parameters::$kind, number)?.is_some().into())
+            write(to, reported(Parameters::$kind, number)?.is_some().into())
         }
     )* };
 }
 
 /// The residual of the last call with an object whose work has run. Batches have none.
-fn residual(kind: Parameters, number: usize) -> Outcome<Option<f64>> {
+fn reported(kind: Parameters, number: usize) -> Outcome<Option<f64>> {
     match *reports(kind, number)?.lock().unwrap_or_else(PoisonError::into_inner) {
         Report::None => Ok(None),
         Report::Residual(norm) => Ok(Some(norm)),
@@ -296,6 +295,21 @@ pub(crate) fn decompose<F: Field>(
     Some(((0..m.min(n)).map(|index| found.S()[index].re()).collect(), all(found.U()), all(found.V())))
 }
 
+/// The Frobenius norm of what the first `rank` singular values leave of a matrix.
+pub(crate) fn residual<F: Field>(a: &[F], (m, n): (usize, usize), s: &[f64], u: &[F], v: &[F], rank: usize) -> f64 {
+    let mut sum = 0.0;
+    for column in 0..n {
+        for row in 0..m {
+            let mut rest = a[column * m + row];
+            for index in 0..rank {
+                rest -= u[index * m + row] * F::of_parts(s[index], 0.0) * v[index * n + column].conjugate();
+            }
+            sum += rest.re() * rest.re() + rest.im() * rest.im();
+        }
+    }
+    sum.sqrt()
+}
+
 /// Singular values of matrices one after the other.
 fn gesvdj_of<T: Scalar>(
     handle: &Handle,
@@ -344,8 +358,7 @@ fn gesvdj_of<T: Scalar>(
             let matrix = widen(&a[part(m * n)]);
             let found = decompose(&matrix, m, n, (wants || report.is_some(), economy || !wants));
             if let Some(report) = &report {
-                let residual =
-                    found.as_ref().map_or(f64::NAN, |(s, u, v)| approximate::residual(&matrix, (m, n), s, u, v, least));
+                let residual = found.as_ref().map_or(f64::NAN, |(s, u, v)| residual(&matrix, (m, n), s, u, v, least));
                 *report.lock().unwrap_or_else(PoisonError::into_inner) = Report::Residual(residual);
             }
             *info = found.is_none().into();

@@ -1,4 +1,4 @@
-//! cuSOLVER's dense interface, computed on the host in the order of streams.
+//! cuSOLVER's dense interface and its equations with sparse matrices, computed on the host in the order of streams.
 //!
 //! The crates `cuarray-cusolver-11` and `cuarray-cusolver-12` are the shared libraries `libcusolver.so.11` and `libcusolver.so.12`: the
 //! functions of [`api`] under their C names, which [`entry_points`](crate::__entry_points) lists. A function checks its arguments, describes
@@ -31,6 +31,8 @@ mod qr;
 mod refined;
 mod reflectors;
 mod scalar;
+mod sparse;
+mod sparse_factors;
 mod status;
 mod svd;
 mod tridiagonal;

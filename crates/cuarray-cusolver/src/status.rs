@@ -22,6 +22,8 @@ impl cusolverStatus_t {
     pub const EXECUTION_FAILED: Self = Self(6);
     /// `CUSOLVER_STATUS_INTERNAL_ERROR`.
     pub const INTERNAL_ERROR: Self = Self(7);
+    /// `CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED`.
+    pub const MATRIX_TYPE_NOT_SUPPORTED: Self = Self(8);
     /// `CUSOLVER_STATUS_NOT_SUPPORTED`.
     pub const NOT_SUPPORTED: Self = Self(9);
 }

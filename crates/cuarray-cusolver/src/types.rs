@@ -9,6 +9,10 @@ pub use crate::status::cusolverStatus_t;
 
 /// `cusolverDnHandle_t`: a number, never the address of anything.
 pub type cusolverDnHandle_t = usize;
+/// `cusolverSpHandle_t`: a number of the same table.
+pub type cusolverSpHandle_t = usize;
+/// `cusparseMatDescr_t`: a number of cuSPARSE.
+pub type cusparseMatDescr_t = usize;
 /// `cusolverDnParams_t`: a number as well.
 pub type cusolverDnParams_t = usize;
 /// `syevjInfo_t`.

@@ -43,6 +43,11 @@ impl LibraryCall {
         LibraryCall { is_inner, of_this_thread: PhantomData }
     }
 
+    /// Names the function of this thread again, after it has called a function of another library, which ends with no name.
+    pub fn resume() {
+        accesses(None, false);
+    }
+
     /// The name of the library's function that this thread is in.
     pub fn current() -> Option<&'static CStr> {
         CURRENT.get()

@@ -149,6 +149,15 @@ def test_decomposition_is_that_of_the_host(name: str) -> None:
     compare(function, *arguments, tolerance=1e-3)
 
 
+def test_sparse_equations_are_those_of_the_host() -> None:
+    from jax.experimental.sparse.linalg import spsolve
+
+    dense = np.where(np.abs(DEFINITE) > np.median(np.abs(DEFINITE)), DEFINITE, 0) + 20 * np.eye(12, dtype=np.float32)
+    rows, columns = np.nonzero(dense)
+    starts = np.searchsorted(rows, np.arange(13)).astype(np.int32)
+    compare(spsolve, dense[rows, columns], columns.astype(np.int32), starts, VALUES[0, :12], tolerance=1e-3)
+
+
 @pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "fft2", "rfft2"])
 def test_transform_is_that_of_the_host(name: str) -> None:
     compare(getattr(jnp.fft, name), VALUES, tolerance=1e-3)
