@@ -18,6 +18,7 @@ FILES = {
     "cublasLt": {12: "libcublasLt.so.12", 13: "libcublasLt.so.13"},
     "cufft": {12: "libcufft.so.11", 13: "libcufft.so.12"},
     "curand": {12: "libcurand.so.10", 13: "libcurand.so.10"},
+    "cusolver": {12: "libcusolver.so.11", 13: "libcusolver.so.12"},
     "cusparse": {12: "libcusparse.so.12", 13: "libcusparse.so.12"},
 }
 """The file of each library for each major version of CUDA."""
@@ -26,9 +27,14 @@ HEAD = """# Functions of the mathematical libraries
 
 `python -m pytest tests/project/test_mathematics_functions.py` compares this page with the lists of entry points and with the names that NVIDIA's
 headers declare; `UPDATE=1` writes it. `tests/support/mathematics_headers.py` recorded the names, from the wheels of cuBLAS 12.9 and 13.10, cuFFT 11.4
-and 12.5, cuRAND 10.3 and 10.4, and cuSPARSE 12.5 and 12.9. Each library exports every function that its headers declare. `libcublasLt.so.12` also exports
+and 12.5, cuRAND 10.3 and 10.4, cuSOLVER 11.7 and 12.4, and cuSPARSE 12.5 and 12.9. Each library exports every function that its headers declare. `libcublasLt.so.12` also exports
 those of the header of CUDA 13, and `libcusparse.so.12` those of both.
 
+"""
+
+
+XLA = """- XLA of JAX looks functions up by their names. Its wheel holds the names of all functions of these libraries, so a list of those that it calls
+  is not known. [Its tests](../../tests/all_libraries/jax) show what runs.
 """
 
 
@@ -83,6 +89,14 @@ def curand(_: int) -> tuple[set[str], set[str]]:
     return works, refused
 
 
+def cusolver(major: int) -> tuple[set[str], set[str]]:
+    text = (CRATES / "cuarray-cusolver/src/entry_points.rs").read_text(encoding="utf-8")
+    lists = "".join(block(text, part) for part in ("generic", "handle", "major"))
+    works = set(re.findall(r"\w+: (cusolver\w+);|\{ (cusolver\w+) \}", lists))
+    own = names_of(block(text, f"refused_{major - 1}"), "cusolver")
+    return {name for pair in works for name in pair if name}, names_of(block(text, "refused"), "cusolver") | own
+
+
 def cusparse(_: int) -> tuple[set[str], set[str]]:
     text = (CRATES / "cuarray-cusparse/src/entry_points.rs").read_text(encoding="utf-8")
     works = set(
@@ -94,7 +108,14 @@ def cusparse(_: int) -> tuple[set[str], set[str]]:
     return works, names_of(block(text, "refused"), "cusparse")
 
 
-LISTS = {"cublas": cublas, "cublasLt": cublas_lt, "cufft": cufft, "curand": curand, "cusparse": cusparse}
+LISTS = {
+    "cublas": cublas,
+    "cublasLt": cublas_lt,
+    "cufft": cufft,
+    "curand": curand,
+    "cusolver": cusolver,
+    "cusparse": cusparse,
+}
 
 
 @pytest.mark.parametrize("major", [12, 13])
@@ -132,12 +153,13 @@ def page() -> str:
     for title, names in recorded().items():
         if title.startswith("user "):
             works = set.union(*(of(major)[0] for of in LISTS.values() for major in (12, 13)))
-            lacking = f", and lacks these:\n\n{listing(names - works)}" if names - works else ".\n"
+            lacking = f", and lack these:\n\n{listing(names - works)}" if names - works else ".\n"
             users += f"- {title.removeprefix('user ')} asks for {len(names)} functions. The stand-ins implement {len(names & works)}{lacking}"
     return (
         HEAD
         + f"| library | declared | implemented | refused |\n|---|---|---|---|\n{rows}"
         + f"\n## Programs\n\nThe machine code of these wheels leaves functions to the dynamic loader.\n\n{users}"
+        + XLA
         + "\n## Refused\n\nA call returns the library's own status for what is not supported, and the first one prints its name on standard error.\n"
         + refusals
     )

@@ -165,6 +165,26 @@ def test_eigenvalues_in_a_range_with_named_types(solver: Solver) -> None:
     close(solver.get(w, np.zeros(n))[:3], expected[2:5], "Z")
 
 
+@FILLS
+def test_eigenvalues_of_a_batch_with_named_types(solver: Solver, fill: int) -> None:
+    n, count = 6, 3
+    matrices = [hermitian(solver, n, np.complex64) for _ in range(count)]
+    whole = np.asfortranarray(np.concatenate([padded(only(each, fill)) for each in matrices], axis=1))
+    values = np.zeros((n, count), np.float32, "F")
+    a, w, (info, like) = solver.put(whole), solver.put(values), solver.integers(count)
+    device, host, wide = ctypes.c_size_t(), ctypes.c_size_t(), ctypes.c_int64
+    sizes = (None, 1, fill, wide(n), 4, a, wide(n + 3), 0, w, 4)
+    name, of_sizes = "cusolverDnXsyevBatched", (ctypes.byref(device), ctypes.byref(host), wide(count))
+    assert solver.call(f"{name}_bufferSize", *sizes, *of_sizes) == SUCCESS
+    assert solver.call(name, *sizes, solver.memory(device.value), device, None, host, info, wide(count)) == SUCCESS
+    found, after = solver.get(w, values), solver.get(a, whole)
+    np.testing.assert_array_equal(solver.get(info, like), 0)
+    for index, matrix in enumerate(matrices):
+        close(found[:, index], np.linalg.eigvalsh(matrix), "C")
+        columns = after[:n, index * n : (index + 1) * n]
+        close(matrix @ columns, columns * found[:, index], "C")
+
+
 @KINDS
 @FILLS
 @SIZES

@@ -1,7 +1,7 @@
 """Record the names of the functions that the headers of NVIDIA's mathematical libraries declare.
 
 A person runs it after an update: ``pip download`` and ``unzip`` the wheels ``nvidia-cublas``, ``nvidia-cublas-cu12`` and those of cuFFT,
-cuRAND and cuSPARSE into one folder for each major version of CUDA, then ``python tests/support/mathematics_headers.py 12=FOLDER 13=FOLDER``. With a
+cuRAND, cuSOLVER and cuSPARSE into one folder for each major version of CUDA, then ``python tests/support/mathematics_headers.py 12=FOLDER 13=FOLDER``. With a
 folder of CuPy's or PyTorch's wheel as ``user=NAME=FOLDER``, it also records the functions that the machine code there asks for.
 The file has names only.
 """
@@ -21,6 +21,13 @@ HEADERS = {
     "cublasLt": ("cublasLt.h",),
     "cufft": ("cufft.h", "cufftXt.h", "cufft_device.h"),
     "curand": ("curand.h",),
+    "cusolver": (
+        "cusolverDn.h",
+        "cusolverSp.h",
+        "cusolverSp_LOWLEVEL_PREVIEW.h",
+        "cusolverRf.h",
+        "cusolver_common.h",
+    ),
     "cusparse": ("cusparse.h",),
 }
 """The headers of each library. Those of `libcufftw` and `libnvblas` are other libraries'."""
@@ -34,7 +41,9 @@ def declared(folder: Path, headers: tuple[str, ...]) -> set[str]:
             text = re.sub(
                 r"/\*.*?\*/|//[^\n]*", " ", path.read_text(encoding="utf-8", errors="replace"), flags=re.DOTALL
             )
-            names |= set(re.findall(r"\b(?:CUBLASWINAPI|CUFFTAPI|CURANDAPI|CUSPARSEAPI)\s+((?:__)?cu\w+)\s*\(", text))
+            names |= set(
+                re.findall(r"\b(?:CUBLASWINAPI|CUFFTAPI|CURANDAPI|CUSOLVERAPI|CUSPARSEAPI)\s+((?:__)?cu\w+)\s*\(", text)
+            )
     return names
 
 
@@ -45,7 +54,9 @@ def asked_for(folder: Path) -> set[str]:
         if path.is_file() and not path.is_symlink():
             command = ["nm", "-D", "--undefined-only", "--without-symbol-versions", str(path)]
             text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-            names |= set(re.findall(r"\bU ((?:cublas|cufft|curand|cusparse)\w+)$", text, flags=re.MULTILINE))
+            names |= set(
+                re.findall(r"\bU ((?:cublas|cufft|curand|cusolver|cusparse(?!Lt))\w+)$", text, flags=re.MULTILINE)
+            )
     return names
 
 

@@ -446,6 +446,8 @@ macro_rules! __entry_points {
                 jacobi::gesvdj_executed(info: gesvdjInfo_t, executed_sweeps: *mut c_int) { cusolverDnXgesvdjGetSweeps }
                 management::set_stream(stream: cudaStream_t) { cusolverSpSetStream }
                 management::get_stream(stream: *mut cudaStream_t) { cusolverSpGetStream }
+                typed_symmetric::syev_batched_size(params: cusolverDnParams_t, jobz: cusolverEigMode_t, uplo: cublasFillMode_t, n: i64, data: cudaDataType, a: *const c_void, lda: i64, data_w: cudaDataType, w: *const c_void, compute: cudaDataType, on_device: *mut usize, on_host: *mut usize, batch_size: i64) { cusolverDnXsyevBatched_bufferSize }
+                typed_symmetric::syev_batched(params: cusolverDnParams_t, jobz: cusolverEigMode_t, uplo: cublasFillMode_t, n: i64, data: cudaDataType, a: *mut c_void, lda: i64, data_w: cudaDataType, w: *mut c_void, compute: cudaDataType, buffer: *mut c_void, bytes: usize, host_buffer: *mut c_void, host_bytes: usize, info: *mut c_int, batch_size: i64) { cusolverDnXsyevBatched }
             }
             major {
                 management::create(handle: *mut cusolverDnHandle_t) { cusolverDnCreate }
@@ -481,38 +483,38 @@ macro_rules! __entry_points {
                 cusolverDnLoggerSetCallback cusolverDnLoggerSetFile cusolverDnLoggerSetLevel cusolverDnLoggerSetMask cusolverDnSgebrd
                 cusolverDnSgebrd_bufferSize cusolverDnSlaswp cusolverDnSlauum cusolverDnSlauum_bufferSize cusolverDnSorgbr cusolverDnSorgbr_bufferSize
                 cusolverDnXgesvdp cusolverDnXgesvdp_bufferSize cusolverDnXgesvdr cusolverDnXgesvdr_bufferSize cusolverDnXlarft
-                cusolverDnXlarft_bufferSize cusolverDnXsyevBatched cusolverDnXsyevBatched_bufferSize cusolverDnXtrtri cusolverDnXtrtri_bufferSize
-                cusolverDnZgebrd cusolverDnZgebrd_bufferSize cusolverDnZlaswp cusolverDnZlauum cusolverDnZlauum_bufferSize cusolverDnZungbr
-                cusolverDnZungbr_bufferSize cusolverRfAccessBundledFactorsDevice cusolverRfAnalyze cusolverRfBatchAnalyze cusolverRfBatchRefactor
-                cusolverRfBatchResetValues cusolverRfBatchSetupHost cusolverRfBatchSolve cusolverRfBatchZeroPivot cusolverRfCreate cusolverRfDestroy
-                cusolverRfExtractBundledFactorsHost cusolverRfExtractSplitFactorsHost cusolverRfGetAlgs cusolverRfGetMatrixFormat
-                cusolverRfGetNumericBoostReport cusolverRfGetNumericProperties cusolverRfGetResetValuesFastMode cusolverRfRefactor
-                cusolverRfResetValues cusolverRfSetAlgs cusolverRfSetMatrixFormat cusolverRfSetNumericProperties cusolverRfSetResetValuesFastMode
-                cusolverRfSetupDevice cusolverRfSetupHost cusolverRfSolve cusolverSpCcsrcholBufferInfo cusolverSpCcsrcholBufferInfoHost
-                cusolverSpCcsrcholDiag cusolverSpCcsrcholFactor cusolverSpCcsrcholFactorHost cusolverSpCcsrcholSolve cusolverSpCcsrcholSolveHost
-                cusolverSpCcsrcholZeroPivot cusolverSpCcsrcholZeroPivotHost cusolverSpCcsreigsHost cusolverSpCcsreigvsi cusolverSpCcsreigvsiHost
-                cusolverSpCcsrlsqvqrHost cusolverSpCcsrluBufferInfoHost cusolverSpCcsrluExtractHost cusolverSpCcsrluFactorHost
-                cusolverSpCcsrluSolveHost cusolverSpCcsrluZeroPivotHost cusolverSpCcsrqrBufferInfo cusolverSpCcsrqrBufferInfoBatched
-                cusolverSpCcsrqrBufferInfoHost cusolverSpCcsrqrFactor cusolverSpCcsrqrFactorHost cusolverSpCcsrqrSetup cusolverSpCcsrqrSetupHost
-                cusolverSpCcsrqrSolve cusolverSpCcsrqrSolveHost cusolverSpCcsrqrZeroPivot cusolverSpCcsrqrZeroPivotHost cusolverSpCcsrqrsvBatched
-                cusolverSpCcsrzfdHost cusolverSpCreateCsrcholInfo cusolverSpCreateCsrcholInfoHost cusolverSpCreateCsrluInfoHost
-                cusolverSpCreateCsrqrInfo cusolverSpCreateCsrqrInfoHost cusolverSpDcsrcholBufferInfo cusolverSpDcsrcholBufferInfoHost
-                cusolverSpDcsrcholDiag cusolverSpDcsrcholFactor cusolverSpDcsrcholFactorHost cusolverSpDcsrcholSolve cusolverSpDcsrcholSolveHost
-                cusolverSpDcsrcholZeroPivot cusolverSpDcsrcholZeroPivotHost cusolverSpDcsreigsHost cusolverSpDcsreigvsi cusolverSpDcsreigvsiHost
-                cusolverSpDcsrlsqvqrHost cusolverSpDcsrluBufferInfoHost cusolverSpDcsrluExtractHost cusolverSpDcsrluFactorHost
-                cusolverSpDcsrluSolveHost cusolverSpDcsrluZeroPivotHost cusolverSpDcsrqrBufferInfo cusolverSpDcsrqrBufferInfoBatched
-                cusolverSpDcsrqrBufferInfoHost cusolverSpDcsrqrFactor cusolverSpDcsrqrFactorHost cusolverSpDcsrqrSetup cusolverSpDcsrqrSetupHost
-                cusolverSpDcsrqrSolve cusolverSpDcsrqrSolveHost cusolverSpDcsrqrZeroPivot cusolverSpDcsrqrZeroPivotHost cusolverSpDcsrqrsvBatched
-                cusolverSpDcsrzfdHost cusolverSpDestroyCsrcholInfo cusolverSpDestroyCsrcholInfoHost cusolverSpDestroyCsrluInfoHost
-                cusolverSpDestroyCsrqrInfo cusolverSpDestroyCsrqrInfoHost cusolverSpScsrcholBufferInfo cusolverSpScsrcholBufferInfoHost
-                cusolverSpScsrcholDiag cusolverSpScsrcholFactor cusolverSpScsrcholFactorHost cusolverSpScsrcholSolve cusolverSpScsrcholSolveHost
-                cusolverSpScsrcholZeroPivot cusolverSpScsrcholZeroPivotHost cusolverSpScsreigsHost cusolverSpScsreigvsi cusolverSpScsreigvsiHost
-                cusolverSpScsrlsqvqrHost cusolverSpScsrluBufferInfoHost cusolverSpScsrluExtractHost cusolverSpScsrluFactorHost
-                cusolverSpScsrluSolveHost cusolverSpScsrluZeroPivotHost cusolverSpScsrqrBufferInfo cusolverSpScsrqrBufferInfoBatched
-                cusolverSpScsrqrBufferInfoHost cusolverSpScsrqrFactor cusolverSpScsrqrFactorHost cusolverSpScsrqrSetup cusolverSpScsrqrSetupHost
-                cusolverSpScsrqrSolve cusolverSpScsrqrSolveHost cusolverSpScsrqrZeroPivot cusolverSpScsrqrZeroPivotHost cusolverSpScsrqrsvBatched
-                cusolverSpScsrzfdHost cusolverSpXcsrcholAnalysis cusolverSpXcsrcholAnalysisHost cusolverSpXcsrissymHost cusolverSpXcsrluAnalysisHost
-                cusolverSpXcsrluNnzHost cusolverSpXcsrmetisndHost cusolverSpXcsrpermHost cusolverSpXcsrperm_bufferSizeHost cusolverSpXcsrqrAnalysis
+                cusolverDnXlarft_bufferSize cusolverDnXtrtri cusolverDnXtrtri_bufferSize cusolverDnZgebrd cusolverDnZgebrd_bufferSize cusolverDnZlaswp
+                cusolverDnZlauum cusolverDnZlauum_bufferSize cusolverDnZungbr cusolverDnZungbr_bufferSize cusolverRfAccessBundledFactorsDevice
+                cusolverRfAnalyze cusolverRfBatchAnalyze cusolverRfBatchRefactor cusolverRfBatchResetValues cusolverRfBatchSetupHost
+                cusolverRfBatchSolve cusolverRfBatchZeroPivot cusolverRfCreate cusolverRfDestroy cusolverRfExtractBundledFactorsHost
+                cusolverRfExtractSplitFactorsHost cusolverRfGetAlgs cusolverRfGetMatrixFormat cusolverRfGetNumericBoostReport
+                cusolverRfGetNumericProperties cusolverRfGetResetValuesFastMode cusolverRfRefactor cusolverRfResetValues cusolverRfSetAlgs
+                cusolverRfSetMatrixFormat cusolverRfSetNumericProperties cusolverRfSetResetValuesFastMode cusolverRfSetupDevice cusolverRfSetupHost
+                cusolverRfSolve cusolverSpCcsrcholBufferInfo cusolverSpCcsrcholBufferInfoHost cusolverSpCcsrcholDiag cusolverSpCcsrcholFactor
+                cusolverSpCcsrcholFactorHost cusolverSpCcsrcholSolve cusolverSpCcsrcholSolveHost cusolverSpCcsrcholZeroPivot
+                cusolverSpCcsrcholZeroPivotHost cusolverSpCcsreigsHost cusolverSpCcsreigvsi cusolverSpCcsreigvsiHost cusolverSpCcsrlsqvqrHost
+                cusolverSpCcsrluBufferInfoHost cusolverSpCcsrluExtractHost cusolverSpCcsrluFactorHost cusolverSpCcsrluSolveHost
+                cusolverSpCcsrluZeroPivotHost cusolverSpCcsrqrBufferInfo cusolverSpCcsrqrBufferInfoBatched cusolverSpCcsrqrBufferInfoHost
+                cusolverSpCcsrqrFactor cusolverSpCcsrqrFactorHost cusolverSpCcsrqrSetup cusolverSpCcsrqrSetupHost cusolverSpCcsrqrSolve
+                cusolverSpCcsrqrSolveHost cusolverSpCcsrqrZeroPivot cusolverSpCcsrqrZeroPivotHost cusolverSpCcsrqrsvBatched cusolverSpCcsrzfdHost
+                cusolverSpCreateCsrcholInfo cusolverSpCreateCsrcholInfoHost cusolverSpCreateCsrluInfoHost cusolverSpCreateCsrqrInfo
+                cusolverSpCreateCsrqrInfoHost cusolverSpDcsrcholBufferInfo cusolverSpDcsrcholBufferInfoHost cusolverSpDcsrcholDiag
+                cusolverSpDcsrcholFactor cusolverSpDcsrcholFactorHost cusolverSpDcsrcholSolve cusolverSpDcsrcholSolveHost cusolverSpDcsrcholZeroPivot
+                cusolverSpDcsrcholZeroPivotHost cusolverSpDcsreigsHost cusolverSpDcsreigvsi cusolverSpDcsreigvsiHost cusolverSpDcsrlsqvqrHost
+                cusolverSpDcsrluBufferInfoHost cusolverSpDcsrluExtractHost cusolverSpDcsrluFactorHost cusolverSpDcsrluSolveHost
+                cusolverSpDcsrluZeroPivotHost cusolverSpDcsrqrBufferInfo cusolverSpDcsrqrBufferInfoBatched cusolverSpDcsrqrBufferInfoHost
+                cusolverSpDcsrqrFactor cusolverSpDcsrqrFactorHost cusolverSpDcsrqrSetup cusolverSpDcsrqrSetupHost cusolverSpDcsrqrSolve
+                cusolverSpDcsrqrSolveHost cusolverSpDcsrqrZeroPivot cusolverSpDcsrqrZeroPivotHost cusolverSpDcsrqrsvBatched cusolverSpDcsrzfdHost
+                cusolverSpDestroyCsrcholInfo cusolverSpDestroyCsrcholInfoHost cusolverSpDestroyCsrluInfoHost cusolverSpDestroyCsrqrInfo
+                cusolverSpDestroyCsrqrInfoHost cusolverSpScsrcholBufferInfo cusolverSpScsrcholBufferInfoHost cusolverSpScsrcholDiag
+                cusolverSpScsrcholFactor cusolverSpScsrcholFactorHost cusolverSpScsrcholSolve cusolverSpScsrcholSolveHost cusolverSpScsrcholZeroPivot
+                cusolverSpScsrcholZeroPivotHost cusolverSpScsreigsHost cusolverSpScsreigvsi cusolverSpScsreigvsiHost cusolverSpScsrlsqvqrHost
+                cusolverSpScsrluBufferInfoHost cusolverSpScsrluExtractHost cusolverSpScsrluFactorHost cusolverSpScsrluSolveHost
+                cusolverSpScsrluZeroPivotHost cusolverSpScsrqrBufferInfo cusolverSpScsrqrBufferInfoBatched cusolverSpScsrqrBufferInfoHost
+                cusolverSpScsrqrFactor cusolverSpScsrqrFactorHost cusolverSpScsrqrSetup cusolverSpScsrqrSetupHost cusolverSpScsrqrSolve
+                cusolverSpScsrqrSolveHost cusolverSpScsrqrZeroPivot cusolverSpScsrqrZeroPivotHost cusolverSpScsrqrsvBatched cusolverSpScsrzfdHost
+                cusolverSpXcsrcholAnalysis cusolverSpXcsrcholAnalysisHost cusolverSpXcsrissymHost cusolverSpXcsrluAnalysisHost cusolverSpXcsrluNnzHost
+                cusolverSpXcsrmetisndHost cusolverSpXcsrpermHost cusolverSpXcsrperm_bufferSizeHost cusolverSpXcsrqrAnalysis
                 cusolverSpXcsrqrAnalysisBatched cusolverSpXcsrqrAnalysisHost cusolverSpXcsrsymamdHost cusolverSpXcsrsymmdqHost
                 cusolverSpXcsrsymrcmHost cusolverSpZcsrcholBufferInfo cusolverSpZcsrcholBufferInfoHost cusolverSpZcsrcholDiag cusolverSpZcsrcholFactor
                 cusolverSpZcsrcholFactorHost cusolverSpZcsrcholSolve cusolverSpZcsrcholSolveHost cusolverSpZcsrcholZeroPivot

@@ -81,6 +81,56 @@ pub(crate) fn syevdx(
     })
 }
 
+/// `cusolverDnXsyevBatched_bufferSize`.
+pub(crate) fn syev_batched_size(
+    handle: &Handle,
+    params: cusolverDnParams_t,
+    jobz: cusolverEigMode_t,
+    uplo: cublasFillMode_t,
+    n: i64,
+    data: cudaDataType,
+    a: *const c_void,
+    lda: i64,
+    data_w: cudaDataType,
+    w: *const c_void,
+    compute: cudaDataType,
+    device: *mut usize,
+    host: *mut usize,
+    count: i64,
+) -> Outcome {
+    arguments::size(count)?;
+    syevd_size(handle, params, jobz, uplo, n, data, a, lda, data_w, w, compute, device, host)
+}
+
+/// `cusolverDnXsyevBatched`: matrices one after the other.
+pub(crate) fn syev_batched(
+    handle: &Handle,
+    params: cusolverDnParams_t,
+    jobz: cusolverEigMode_t,
+    uplo: cublasFillMode_t,
+    n: i64,
+    data: cudaDataType,
+    a: *mut c_void,
+    lda: i64,
+    data_w: cudaDataType,
+    w: *mut c_void,
+    compute: cudaDataType,
+    buffer: *mut c_void,
+    given: usize,
+    _: *mut c_void,
+    _: usize,
+    info: *mut c_int,
+    count: i64,
+) -> Outcome {
+    check(params, data, &[compute])?;
+    check_real(data, data_w)?;
+    let (needed, count) = (eigen::needed(order(n)?), order(count)?);
+    with_type!(data, T => {
+        let call = call_with::<T>(handle, buffer, given, needed, n == 0 || count == 0)?;
+        eigen::syevd_of::<T>(call, jobz, uplo, n, a.cast(), lda, w.cast(), info, count, None)
+    })
+}
+
 /// `cusolverDnXsytrs_bufferSize`.
 pub(crate) fn sytrs_size(
     _: &Handle,
