@@ -161,6 +161,19 @@ def test_iterative_solvers(cp: Any, sparse: Any) -> None:
 
 
 @pytest.mark.cuarray_sim(expect="data-race")
+def test_product_of_sparse_matrices_in_a_stream_is_a_race_of_cupy(cp: Any, sparse: Any) -> None:
+    # CuPy 14.2 gives no stream to cuSPARSE before these calls.
+    a = sparse.csr_matrix(cp.eye(4))
+    assert a.has_canonical_format
+    cp.cuda.Device().synchronize()
+    with cp.cuda.Stream(non_blocking=True):
+        a @ a
+        cp.cuda.Device().synchronize()
+    sides = [side for finding in cuarray_sim.findings()["findings"] for side in finding["sides"]]
+    assert any(side["call"].startswith("cusparseSpGEMM_") for side in sides)
+
+
+@pytest.mark.cuarray_sim(expect="data-race")
 def test_product_in_another_stream_without_a_wait_is_a_race(cp: Any, sparse: Any) -> None:
     a, x = sparse.csr_matrix(cp.eye(4)), cp.ones(4)
     cp.cuda.Device().synchronize()
