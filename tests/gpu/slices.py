@@ -59,6 +59,7 @@ LEFT_OUT = {
     "tests/peer_suite": "the runner of these suites",
     "tests/peers": "builds of peers for the simulated driver",
     "tests/project": "the project's files",
+    "tests/planted_mathematics": "findings of the simulated driver",
     "tests/planted_synchronization": "findings of the simulated driver",
     "tests/racy_kernels": "findings of the simulated driver",
     "tests/sim": "the simulated driver",
