@@ -5,9 +5,9 @@ gets an error at teardown, which lists the objects with the calls that made them
 
 - Objects of fixtures with a wider scope than one test, and older objects, are not leaks of the test.
 - Before the comparison, garbage is collected and deferred releases are made: those of cuarray, and the queues of deallocations of
-  numba-cuda and numba-cuda-mlir. The streams of numba-cuda's last launches, the unused memory of PyTorch and CuPy, and CuPy's plans of
-  transforms go too. Idle events in cuarray's pools are not counted, nor are objects that libraries keep until the process ends: streams and
-  events of PyTorch, streams of numba-cuda-mlir, everything of JAX.
+  numba-cuda and numba-cuda-mlir. The streams of numba-cuda's last launches, the buffers of PyTorch's operations on the host, the unused
+  memory of PyTorch and CuPy, and CuPy's plans of transforms go too. Idle events in cuarray's pools are not counted, nor are objects that
+  libraries keep until the process ends: streams and events of PyTorch, streams of numba-cuda-mlir, everything of JAX.
 - A failed test is not checked, as its traceback keeps its objects alive.
 - ``--cuarray-sim-leaks=allow`` turns the check off for a whole run.
 - Allocations are compared by their unique ids; streams and events are counted.
