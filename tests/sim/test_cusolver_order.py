@@ -314,7 +314,7 @@ def test_handles_streams_versions_and_parameters(solver: Solver) -> None:
 
 def test_other_functions_are_refused_and_told_once(solver: Solver, capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
-        assert solver.library.cusolverSpCreate(None) == NOT_SUPPORTED
+        assert solver.library.cusolverRfCreate(None) == NOT_SUPPORTED
     told = capfd.readouterr().err
-    assert told.count("cuarray-sim: cusolverSpCreate is not supported") == 1
+    assert told.count("cuarray-sim: cusolverRfCreate is not supported") == 1
     assert "CUARRAY_SIM_CUSOLVER=0" in told
