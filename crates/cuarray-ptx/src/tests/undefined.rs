@@ -234,6 +234,23 @@ fn copies_of_unwritten_memory_stay_undefined() {
 }
 
 #[test]
+fn undefined_value_passes_through_written_memory_to_another_warp() {
+    // The second warp reads defined values first.
+    let source = ".visible .entry k(.param .u64 out) {
+        .reg .pred %p, %q; .reg .b32 %t, %v, %n, %x, %y; .shared .u32 s[64]; .shared .u32 box[32];
+        mov.u32 %t, %tid.x; setp.ge.u32 %p, %t, 32; and.b32 %x, %t, 31; shl.b32 %x, %x, 2; mov.u32 %y, box; add.u32 %y, %y, %x;
+        mov.u32 %v, s; add.u32 %x, %x, %v; mov.u32 %n, 0;
+        LOOP: @%p bra SECOND; mov.u32 %v, 5; setp.lt.u32 %q, %n, 2; @%q bra STORE; ld.shared.u32 %v, [%x]; STORE: st.shared.u32 [%y], %v;
+        SECOND: bar.sync 0; @!%p bra END; ld.shared.u32 %v, [%y]; setp.eq.u32 %q, %v, 7; @%q bra END;
+        END: bar.sync 0; add.u32 %n, %n, 1; setp.lt.u32 %q, %n, 3; @%q bra LOOP; ret; }";
+    let mut out = [1; 2];
+    let outcome = Run { source, threads: [64, 1, 1], ..Run::default() }.over(&mut [&mut out]);
+    let used =
+        outcome.misuses.iter().map(|misuse| (misuse.kind, misuse.undefined.map(|(_, used)| used), misuse.thread));
+    assert_eq!(used.collect::<Vec<_>>(), [(UnwrittenShared, Some(Used::Branch), 32)]);
+}
+
+#[test]
 fn undefined_value_passes_between_lanes_at_several_places() {
     let body = "setp.lt.u32 %p, %t, 16; @%p mov.u32 %u, 1; @!%p bra ELSE; shfl.sync.bfly.b32 %w, %u, 16, 31, -1; bra END;\
          ELSE: shfl.sync.bfly.b32 %w, %u, 16, 31, -1; END:";

@@ -195,10 +195,10 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether generated code may run: with a journal, as long as all accesses have the usual records.
+    /// Whether generated code may run: with a journal, as long as all accesses have the usual records, and memory has no undefined value.
     #[inline(always)]
     pub(super) fn may_journal(&self) -> bool {
-        !self.journal.on || self.records_directly()
+        !self.journal.on || self.undefined.is_none() && self.records_directly()
     }
 
     /// Whether instructions may use the shapes of addresses that earlier ones have observed: generated code, which observes none, accesses
