@@ -6,6 +6,7 @@
 //! corpus call the same functions.
 
 pub mod descr;
+pub mod generated;
 #[cfg(feature = "python")]
 pub mod interface_dict;
 pub mod layout;

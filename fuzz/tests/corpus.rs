@@ -66,6 +66,14 @@ fn any_module_is_refused_or_its_kernels_end() {
     run("ptx", 200, cuarray_fuzz::ptx::check);
 }
 
+/// A kernel takes more bytes than the other inputs.
+#[test]
+fn any_kernel_leaves_the_same_in_generated_code_and_in_the_interpreter() {
+    let mut bytes = Bytes(0x0123_4567_89ab_cdef);
+    (0..300).for_each(|_| cuarray_fuzz::generated::check(&bytes.take(600)));
+    run("generated", 0, cuarray_fuzz::generated::check);
+}
+
 #[test]
 fn any_link_ends_with_an_image_or_an_error_in_the_log() {
     run("nvjitlink", 2_000, cuarray_fuzz::nvjitlink::check);
