@@ -1,7 +1,7 @@
 //! Generated code and the interpreter: kernels that are made out of the bytes leave the same memory, faults, counts and findings both ways.
 //!
-//! The kernels have loops that end, branches in which threads diverge, barriers that all threads reach, values of all widths that wrap around, and
-//! accesses to a buffer and to shared memory by threads with any distance, so that some race, some are misaligned, and some fail.
+//! The kernels have loops that end, branches in which threads diverge, and barriers that all threads reach. Values of all widths wrap around. Threads
+//! access a buffer and shared memory at any distance. So some kernels race, some make misaligned accesses, and some fail.
 
 use arbitrary::{Result, Unstructured};
 use cuarray_ptx::{Code, Image, Launch, Outcome, Program, Region, execute, load};
