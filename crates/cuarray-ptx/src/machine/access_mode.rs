@@ -88,12 +88,14 @@ pub(crate) fn kept_bits(slot: usize) -> u32 {
 
 /// Decodes the slot, plus one.
 #[inline(always)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
 pub(crate) fn slot(code: u32) -> usize {
     (code >> SLOT & 0xf) as usize
 }
 
 /// Whether an earlier access has observed the shape.
 #[inline(always)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
 pub(crate) fn is_kept(code: u32) -> bool {
     code & KEPT != 0
 }

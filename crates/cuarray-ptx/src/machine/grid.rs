@@ -15,7 +15,9 @@ use super::fault::{Fault, FaultKind};
 use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
 use super::misuse::Misuses;
-use super::native::{Journal, Native};
+#[cfg(target_arch = "x86_64")]
+use super::native::Journal;
+use super::native::Native;
 use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
 use super::recorder::Recorder;
@@ -137,6 +139,7 @@ impl<'a> Machine<'a> {
             search: Search::default(),
             finished,
             native: Some(Box::new(Native::new(launch))),
+            #[cfg(target_arch = "x86_64")]
             journal: Journal::new(launch),
             panic: None,
             launch,

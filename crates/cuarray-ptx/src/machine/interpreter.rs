@@ -12,7 +12,9 @@ use super::fault::{Fault, FaultKind};
 use super::grid_sync::GridWord;
 use super::launch::Launch;
 use super::misuse::Misuses;
-use super::native::{Journal, Native};
+#[cfg(target_arch = "x86_64")]
+use super::native::Journal;
+use super::native::Native;
 use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
 #[cfg(target_arch = "x86_64")]
@@ -122,6 +124,7 @@ pub(crate) struct Machine<'p> {
     /// The generated code; nothing while it runs.
     pub native: Option<Box<Native>>,
     /// The accesses that generated code has made, and that are not recorded yet.
+    #[cfg(target_arch = "x86_64")]
     pub journal: Journal,
     /// The payload of a panic in a function that generated code has called.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]

@@ -34,15 +34,6 @@ impl Native {
     }
 }
 
-/// The accesses that generated code has made: none.
-pub(crate) struct Journal;
-
-impl Journal {
-    pub(super) fn new(_: &Launch<'_>) -> Journal {
-        Journal
-    }
-}
-
 impl Machine<'_> {
     pub(super) fn keeps_shapes(&self) -> bool {
         true
