@@ -374,8 +374,17 @@ unsafe fn from_machine(context: *mut c_void) -> (u64, Option<bool>) {
 
 #[cfg(target_arch = "aarch64")]
 unsafe fn from_machine(context: *mut c_void) -> (u64, Option<bool>) {
+    /// The bytes of the records at the end of a frame, which are aligned to 16 bytes.
+    const RECORDS: usize = 4096;
     // SAFETY: this function's contract.
-    (unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.pc }, None)
+    let registers = unsafe { &raw const (*context.cast::<libc::ucontext_t>()).uc_mcontext };
+    // SAFETY: as above. The records follow the processor's state in the frame, which the system has written for this handler.
+    unsafe {
+        let state = &raw const (*registers).pstate;
+        let records = state.add(1).cast::<u8>();
+        let records = records.add(records.align_offset(16));
+        ((*registers).pc, super::syndrome::writes(std::slice::from_raw_parts(records, RECORDS)))
+    }
 }
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -11,6 +11,7 @@ const WIDEST_READ: u64 = 8;
 
 /// An instruction, and the registers before it.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only instructions of x86-64 are decoded"))]
 pub(crate) struct Interrupted {
     code: [u8; LONGEST],
     /// The number of bytes that are known, which may be less than the instruction has.

@@ -11,6 +11,8 @@
 mod fault;
 mod instruction;
 mod page;
+#[cfg(any(target_arch = "aarch64", test))]
+mod syndrome;
 pub(crate) mod valgrind;
 
 pub(crate) use fault::{Fault, any_logged, explain_faults_in, take_logged};
