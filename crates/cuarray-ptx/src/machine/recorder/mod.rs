@@ -307,11 +307,11 @@ impl Recorder {
         let (mut at, end) = (offset, offset + size);
         let plain = self.strength == Strength::Weak && self.ordering.is_none() && !self.updates;
         if plain
-            && offset % 64 + size <= 64
+            && (1..=64 - offset % 64).contains(&size)
             && let Some(Some(page)) = pages.get_mut((offset / PAGE) as usize)
         {
             // Single elements are mostly in pages that were accessed before.
-            let ones = (u64::MAX >> (64 - size.clamp(1, 64))) << (offset % 64);
+            let ones = (u64::MAX >> (64 - size)) << (offset % 64);
             return page.note_word((offset % PAGE / 64) as usize, ones, written) && self.follows;
         }
         while at < end {

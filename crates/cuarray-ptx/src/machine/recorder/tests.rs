@@ -19,6 +19,8 @@ fn recorded_bytes_become_ranges() {
     other.note(0, 4088, 2, false);
     other.note(0, 0, 4096 * 3, true);
     other.note(0, 8000, 8, false);
+    // An access behind a region has no byte in it.
+    other.note(0, 8100, 0, true);
     one.merge(other);
     let (read, write, update) = (AccessKind::Read, AccessKind::Write, AccessKind::Update);
     assert_eq!(
