@@ -140,6 +140,7 @@ unsafe fn load_groups<M: Cell, S: Slot>(machine: &mut Machine<'_>, instruction: 
     // SAFETY: this function's contract. The groups are valid for the elements of their lanes. A register has 32 slots.
     unsafe {
         let target = machine.slots::<S>(instruction.d);
+        machine.warp.time_reads.count = 0;
         if !finds_shape(machine, instruction, size_of::<M>() as u64, false)
             || machine.shapes.recorded && !machine.record_read(instruction, machine.pc - 1, size_of::<M>() as u32)
         {

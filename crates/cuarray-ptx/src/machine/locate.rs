@@ -106,6 +106,7 @@ impl Machine<'_> {
             }
         };
         self.block.changes += u64::from(write);
+        self.warp.time_reads.count = 0;
         self.local_lanes = 0;
         self.region = u32::MAX;
         self.recorder.strength = match mode & GUESS {

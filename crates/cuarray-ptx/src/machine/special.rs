@@ -98,7 +98,8 @@ fn clock(machine: &Machine<'_>) -> u64 {
 pub(crate) struct TimeReads {
     pc: u32,
     lanes: u32,
-    count: u32,
+    /// Their number since the warp has read memory: a loop that also polls for a value waits for that, and gives up after a time.
+    pub count: u32,
     changes: u64,
     /// The time of the first one in cycles.
     since: u64,

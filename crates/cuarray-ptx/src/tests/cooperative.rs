@@ -95,6 +95,13 @@ fn loop_that_waits_for_a_time_takes_few_instructions() {
         assert!((10_000_000_000..11_300_000_000).contains(&out[0]), "{clock}: {out:?}");
         assert!(outcome.instructions < 50_000, "{}", outcome.instructions);
     }
+    // A loop that polls for a value gives up after the time of its instructions.
+    let source = ".visible .entry k(.param .u64 out) { .reg .pred %p, %q; .reg .u64 %out, %a, %b, %v; ld.param.u64 %out, [out];
+        mov.u64 %a, %clock64; POLL: ld.volatile.global.u64 %v, [%out+8]; setp.ne.u64 %q, %v, 0; @%q bra END;
+        mov.u64 %b, %clock64; sub.u64 %b, %b, %a; setp.lt.u64 %p, %b, 400000; @%p bra POLL; END: st.global.u64 [%out], %b; ret; }";
+    let mut out = [0; 2];
+    let outcome = Run { source, threads: [1, 1, 1], ..Run::default() }.over(&mut [&mut out]);
+    assert!(out[0] >= 400_000 && outcome.instructions > 90_000, "{out:?}, {}", outcome.instructions);
     // A loop with work between the reads takes the time of its instructions.
     let source = ".visible .entry k(.param .u64 out) { .reg .pred %p; .reg .u64 %out, %a, %b; .reg .u32 %i; ld.param.u64 %out, [out];
         mov.u64 %a, %clock64; mov.u32 %i, 0; LOOP: mov.u64 %b, %clock64; st.global.u64 [%out], %b; add.u32 %i, %i, 1;
