@@ -25,7 +25,7 @@ impl Machine<'_> {
     /// Whether the launch needs the usual records only. Otherwise the addresses of each lane are compared.
     #[inline(always)]
     pub(super) fn records_directly(&self) -> bool {
-        self.causality.is_none()
+        self.is_ordered_by_barriers()
             && !self.has_clusters()
             && !self.launch.dependent
             && self.cluster().pending.count == 0

@@ -245,6 +245,13 @@ impl Machine<'_> {
         self.cluster_causally(Some(turn), lanes, false);
     }
 
+    /// Whether only barriers and exchanges of lanes order the threads.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
+    pub(super) fn is_ordered_by_barriers(&self) -> bool {
+        self.causality.is_none()
+    }
+
     /// Reports that the lanes set conditions of graphs: each is compared as a word at the address that its handle has as a number.
     ///
     /// Possibly concurrent calls for one condition are undefined, whatever their values. So each thread writes its own value.
