@@ -69,20 +69,22 @@ impl Machine<'_> {
         meets
     }
 
-    /// Records an access to global memory, whose reads find written memory. Returns `false` if its addresses have to be compared one by one.
+    /// Records an access to global memory at an offset from a shape, whose reads find written memory. Returns `false` if its addresses have to
+    /// be compared one by one.
     pub(super) fn record_shape(
         &mut self,
         shape: &Shape,
-        (pc, size): (u32, u32),
+        (offset, size): (i64, u32),
         kind: Kind,
         digests: Digests<'_>,
+        pc: u32,
     ) -> bool {
-        self.note_shape(shape, (0, size), kind == Kind::Write);
+        self.note_shape(shape, (offset, size), kind == Kind::Write);
         if !self.races.on || self.is_only_read(shape.region as usize) {
             return true;
         }
         let Some(step) = shape.step(size) else { return false };
-        self.touch_row(shape, (0, size, step), kind, digests, pc);
+        self.touch_row(shape, (offset, size, step), kind, digests, pc);
         true
     }
 
@@ -157,15 +159,27 @@ impl Machine<'_> {
             }
         }
         let Some(watched) = self.block.watched.as_mut() else { return false };
-        let Watched { order, deferred, .. } = &mut **watched;
-        order.settle_after_grid(self.grid.turn);
-        let now = Now::new(order, self.warp.number, pc, Kind::Read);
-        let addresses = *shape;
-        deferred.list(&now, &mut shape.known, || addresses.groups(size), offset as u32)
+        shape.list(watched, (self.grid.turn, self.warp.number), size, &[(pc, offset as i32)])
     }
 }
 
 impl Shape {
+    /// Lists reads of shared memory by a warp, each by an instruction at an offset. Returns `false` if they have to be compared at once.
+    #[inline(always)]
+    pub(super) fn list(
+        &mut self,
+        watched: &mut Watched,
+        (turn, warp): (u32, u32),
+        size: u32,
+        reads: &[(u32, i32)],
+    ) -> bool {
+        let Watched { order, deferred, .. } = watched;
+        order.settle_after_grid(turn);
+        let now = Now::new(order, warp, 0, Kind::Read);
+        let addresses = *self;
+        deferred.list(&now, &mut self.known, || addresses.groups(size), reads)
+    }
+
     /// The addresses of elements in shared memory.
     fn groups(&self, size: u32) -> Groups {
         Groups { firsts: self.pointers.map(|pointer| pointer.wrapping_sub(self.host) as u32), rows: self.rows, size }

@@ -74,7 +74,6 @@ impl Origin {
 pub(crate) struct Now {
     /// The access of the first lane.
     pub origin: Origin,
-    pub pc: u32,
     pub kind: Kind,
     pub clock: u32,
     pub warp: u32,
@@ -86,12 +85,12 @@ impl Now {
     #[inline(always)]
     pub(crate) fn new(order: &Order, warp: u32, pc: u32, kind: Kind) -> Now {
         let origin = Origin::new(warp * 32, pc, kind);
-        Now { origin, pc, kind, clock: order.now(warp), warp, settled: order.settled(warp) }
+        Now { origin, kind, clock: order.now(warp), warp, settled: order.settled(warp) }
     }
 
     /// Moves the access to another instruction.
     pub(crate) fn at(&self, pc: u32) -> Now {
-        Now { origin: Origin::new(self.origin.thread(), pc, self.kind), pc, ..*self }
+        Now { origin: Origin::new(self.origin.thread(), pc, self.kind), ..*self }
     }
 }
 

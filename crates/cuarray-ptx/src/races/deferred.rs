@@ -118,36 +118,24 @@ impl Deferred {
         *latest = (*latest).max(now.clock);
     }
 
-    /// Lists a read of a whole warp, at an offset from addresses that `known` may refer to. Returns `false` if the read must be
-    /// compared at once.
+    /// Lists reads of a whole warp, each by an instruction at an offset from common addresses, which `known` may refer to. Returns `false` if
+    /// the reads must be compared at once.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
-    pub(crate) fn list(&mut self, now: &Now, known: &mut Known, groups: impl Fn() -> Groups, offset: u32) -> bool {
+    pub(crate) fn list(
+        &mut self,
+        now: &Now,
+        known: &mut Known,
+        groups: impl Fn() -> Groups,
+        reads: &[(u32, i32)],
+    ) -> bool {
         self.settle(now);
         let listed = self.takes(now);
         if listed {
             let base = self.base(now, known, groups);
             self.note(now);
-            self.listed.push(Listed::Groups { pc: now.pc, base, offset });
-        }
-        listed
-    }
-
-    /// Lists reads of a whole warp, each by an instruction at an offset from common addresses, as [`Deferred::list`] does for one.
-    #[inline]
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
-    pub(crate) fn list_all(&mut self, now: &Now, groups: Groups, reads: &[(u32, i32)]) -> bool {
-        self.settle(now);
-        let listed = self.takes(now);
-        if listed {
-            let base = self.bases.len() as u32;
-            self.bases.push(Base { groups, now: *now });
-            self.note(now);
-            self.listed.extend(reads.iter().map(|(pc, offset)| Listed::Groups {
-                pc: *pc,
-                base,
-                offset: *offset as u32,
-            }));
+            let each = reads.iter().map(|(pc, offset)| Listed::Groups { pc: *pc, base, offset: *offset as u32 });
+            self.listed.extend(each);
         }
         listed
     }

@@ -26,9 +26,8 @@ pub(crate) struct Exposed {
 impl Exposed {
     /// The access, for the comparison with a later one.
     pub(crate) fn at(&self, later: &Now) -> Now {
-        let Origin(bits) = self.origin;
         let (kind, warp) = (self.origin.kind(), self.origin.thread() / 32);
-        Now { origin: self.origin, pc: bits >> 12, kind, clock: self.clock, warp, settled: later.settled }
+        Now { origin: self.origin, kind, clock: self.clock, warp, settled: later.settled }
     }
 }
 

@@ -7,7 +7,7 @@ use super::cache::{Cache, Emitted, Held, REPEATED, X, Y};
 use super::context::{LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES, POINTER, SHARED as SHARED_BASE, SHARED_BYTES, SITE, Site};
 use super::emitter::{Emitter, Stub};
 use super::flow::Set;
-use super::journal::{Entry, Journal, Journaled, settle};
+use super::journal::{Entry, Journal, Journaled};
 use super::value::{EQUAL, Kind, Steps};
 use crate::machine::Machine;
 use crate::machine::access_mode::{GENERIC, GLOBAL, SHARED, STRONG, is_wide, space};
@@ -38,7 +38,7 @@ pub(super) struct Missed {
     kinds: Vec<Kind>,
     live: Set,
     start: u32,
-    masked: bool,
+    skips_to: Option<u32>,
     failing: CodeLabel,
 }
 
@@ -102,7 +102,7 @@ impl Emitter<'_> {
             return Ok(false);
         };
         let steps = match self.known.kind(&self.kinds, a) {
-            Kind::Linear(steps) if self.known.whole || self.masked => steps,
+            Kind::Linear(steps) if self.known.whole || self.masks() => steps,
             _ => return self.scattered(pc, offset),
         };
         let groups = Groups::of(steps, size).filter(|groups| groups.rows || !stores);
@@ -146,7 +146,7 @@ impl Emitter<'_> {
         };
         if stores {
             self.store_parts(&values[..usize::from(parts)], wide, place)?;
-        } else if steps == EQUAL && !self.masked {
+        } else if steps == EQUAL && !self.masks() {
             self.load_equal((d, wide), offset - low)?;
         } else {
             self.load_parts(d, (wide, groups.rows), place)?;
@@ -232,7 +232,7 @@ impl Emitter<'_> {
         self.set(at)?;
         self.asm.call(save)?;
         self.asm.mov(rdi, rbx)?;
-        self.asm.mov(rax, settle as *const () as u64)?;
+        self.asm.mov(rax, super::calls::settle as *const () as u64)?;
         self.asm.vzeroupper()?;
         self.asm.call(rax)?;
         self.asm.call(restore)?;
@@ -274,7 +274,7 @@ impl Emitter<'_> {
     fn store_parts(&mut self, values: &[usize], wide: bool, place: impl Fn(u8) -> i32) -> Emitted {
         for (part, value) in (0..).zip(values) {
             let (value, to) = (Y[*value], ymmword_ptr(rax + place(part)));
-            if self.masked {
+            if self.masks() {
                 // In the lanes that are not left out.
                 let lanes = if wide { LEFT_OUT_WIDE_LANES } else { LEFT_OUT_LANES } + 32 * i32::from(part);
                 self.asm.vpcmpeqd(ymm15, ymm15, ymm15)?;
@@ -321,18 +321,18 @@ impl Emitter<'_> {
             kinds,
             live: live.clone(),
             start,
-            masked: self.masked,
+            skips_to: self.skips_to,
             failing,
         }
     }
 
     /// Executes a missed access by its function.
     pub(super) fn missed(&mut self, missed: Missed) -> Emitted {
-        let Missed { at, back, pc, site, span, pointer, before, after, kinds, live, start, masked, failing, size: _ } =
+        let Missed { at, back, pc, site, span, pointer, before, after, kinds, live, start, skips_to, failing, size: _ } =
             missed;
         self.set(at)?;
-        let (whole, other) = (self.known.whole, std::mem::replace(&mut self.masked, masked));
-        self.known.whole &= !masked;
+        let (whole, other) = (self.known.whole, std::mem::replace(&mut self.skips_to, skips_to));
+        self.known.whole &= !self.masks();
         (self.cache, self.kinds, self.start) = (before, kinds, start);
         (self.live, self.live_behind) = (live.clone(), live.clone());
         let save = self.save;
@@ -374,7 +374,7 @@ impl Emitter<'_> {
                 (part, _) => self.asm.vmovdqu(Y[at], Self::row_place(held.operand, part))?,
             }
         }
-        (self.known.whole, self.masked) = (whole, other);
+        (self.known.whole, self.skips_to) = (whole, other);
         self.asm.jmp(back)
     }
 }

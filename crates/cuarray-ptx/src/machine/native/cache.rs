@@ -153,7 +153,7 @@ impl Emitter<'_> {
         }
         let place = Self::row_place(held.operand, held.part);
         if !self.known.whole {
-            let kept = match (self.masked, held.wide) {
+            let kept = match (self.masks(), held.wide) {
                 (false, false) => KEPT_LANES,
                 (false, true) => KEPT_WIDE_LANES,
                 (true, false) => LEFT_OUT_LANES,
@@ -251,7 +251,7 @@ impl Emitter<'_> {
 
     /// Sets the kind of a register that has been defined, and forgets its old values.
     pub(super) fn set_kind(&mut self, operand: u32, kind: Kind) {
-        let kind = if self.masked { Kind::Row } else { kind };
+        let kind = if self.masks() { Kind::Row } else { kind };
         let is_row = kind == Kind::Row;
         self.cache.forget(operand, |part| (part == REPEATED) == is_row);
         if let Some(register) = self.known.flow.register(operand) {
@@ -265,7 +265,7 @@ impl Emitter<'_> {
             self.cache.unlock();
             let at = self.part(operand, part, wide)?;
             let whole = self.known.whole;
-            self.known.whole |= self.masked;
+            self.known.whole |= self.masks();
             self.write_back(at, Held { operand, part, wide, dirty: false, noisy: false, used: 0 })?;
             self.known.whole = whole;
         }

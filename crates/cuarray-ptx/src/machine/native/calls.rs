@@ -14,21 +14,33 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(super) unsafe extern "C" fn call(machine: *mut Machine<'static>, instruction: *const Instruction) -> u32 {
     // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
     let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
-    // Generated code has no unwind information, so a panic waits until it has returned.
-    let flow = catch_unwind(AssertUnwindSafe(|| {
+    let flow = guarded(machine, |machine| {
         machine.settle_journal();
         // SAFETY: the machine runs the program of the instruction, in a frame of its function.
         unsafe { (instruction.exec)(machine, instruction) }
-    }));
-    match flow {
-        Ok(Flow::Next) if !machine.may_journal() => 1,
-        Ok(Flow::Next) => 0,
-        Ok(Flow::Stop) => 1,
-        Err(panic) => {
-            machine.panic = Some(panic);
-            1
-        }
-    }
+    });
+    u32::from(flow == Flow::Stop || !machine.may_journal())
+}
+
+/// Records what the journal has, because it has no place for a further entry.
+///
+/// # Safety
+/// Generated code of the running function calls this with its machine.
+pub(super) unsafe extern "C" fn settle(machine: *mut Machine<'static>) {
+    // SAFETY: as for `call`.
+    let machine = unsafe { &mut *machine };
+    guarded(machine, |machine| {
+        machine.settle_journal();
+        Flow::Next
+    });
+}
+
+/// Calls `f`. Generated code has no unwind information, so a panic stops the fragment, and waits until the code has returned.
+fn guarded(machine: &mut Machine<'static>, f: impl FnOnce(&mut Machine<'static>) -> Flow) -> Flow {
+    catch_unwind(AssertUnwindSafe(|| f(&mut *machine))).unwrap_or_else(|panic| {
+        machine.panic = Some(panic);
+        Flow::Stop
+    })
 }
 
 /// The results of [`step`]: generated code goes on, the fragment stops, or the interpreter goes on.

@@ -78,8 +78,7 @@ impl Emitter<'_> {
         }
         self.leave_lanes_out()?;
         self.asm.add(qword_ptr(rbx + EXECUTED), (pc + 1 - start) as i32)?;
-        (self.start, self.known.whole, self.masked) = (block.start, false, true);
-        self.skips_to = Some(flow.blocks[target].start);
+        (self.start, self.known.whole, self.skips_to) = (block.start, false, Some(flow.blocks[target].start));
         self.hulls = Hulls::of(program, block);
         for pc in block.start..block.end {
             let at = (pc - block.start) as usize;
@@ -89,7 +88,7 @@ impl Emitter<'_> {
             self.cache.unlock();
         }
         self.flush(&block.live_out)?;
-        (self.known.whole, self.masked, self.skips_to) = (true, false, None);
+        (self.known.whole, self.skips_to) = (true, None);
         // The parts that are held have no values in the other lanes.
         self.cache.clear();
         let count = (block.end - block.start) as i32;

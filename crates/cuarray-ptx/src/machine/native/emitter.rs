@@ -53,9 +53,8 @@ pub(super) struct Emitter<'p> {
     pub noise: bool,
     /// The place of the guard of the emitted instruction, and whether it is negated.
     pub guard: Option<(u32, bool)>,
-    /// Whether some lanes of the warp do not execute the emitted block, although `known` is about code for all; see `divergence`.
-    pub masked: bool,
-    /// The instruction at which the others go on.
+    /// The instruction at which some lanes of the warp go on that do not execute the emitted block, although `known` is about code for all;
+    /// see `divergence`.
     pub skips_to: Option<u32>,
     /// The accesses of the block that are checked together; see `access`.
     pub hulls: Hulls,
@@ -105,7 +104,6 @@ pub(super) fn assemble(known: Known<'_>, plain: &[Instruction], expects: bool) -
         kinds: Vec::new(),
         cache: Cache::default(),
         noise: false,
-        masked: false,
         skips_to: None,
         guard: None,
         hulls: Hulls::default(),
@@ -144,6 +142,11 @@ impl Emitter<'_> {
         self.asm.mov(r13, qword_ptr(r12 + SITES))?;
         self.asm.mov(rbp, qword_ptr(r12 + SCALARS))?;
         self.asm.jmp(rdx)
+    }
+
+    /// Whether some lanes do not execute the emitted block.
+    pub(super) fn masks(&self) -> bool {
+        self.skips_to.is_some()
     }
 
     pub(super) fn set(&mut self, mut label: CodeLabel) -> Emitted {
@@ -340,7 +343,7 @@ impl Emitter<'_> {
             None if self.narrow_access(pc)? => return Ok(()),
             Some(Template::Integer(_) | Template::Further(_)) => {
                 self.guard = guard(self.known.program, pc);
-                let computed = match self.masked {
+                let computed = match self.masks() {
                     true => Computed::Rows,
                     false => self.known.computed(&self.kinds, pc),
                 };

@@ -17,9 +17,7 @@ use crate::machine::direct_recorded::ALL_ROWS;
 use crate::machine::launch::Launch;
 use crate::machine::pattern::Chains;
 use crate::machine::program::Instruction;
-use crate::races::Watched;
-use crate::races::cell::{Kind, Now, digest};
-use crate::races::deferred::Groups as Listed;
+use crate::races::cell::{Kind, digest};
 
 /// The bytes of the journal.
 const BYTES: usize = 1 << 14;
@@ -42,8 +40,8 @@ pub(super) struct Entry {
 pub(super) struct Journaled {
     pub size: u32,
     pub stores: bool,
-    /// Whether the addresses of a group are consecutive; otherwise they are equal.
-    pub rows: bool,
+    /// A bit for each group: whether its addresses are consecutive; otherwise they are equal.
+    pub rows: u32,
     /// The distance of each group from the host's address of an entry.
     pub firsts: [i64; GROUPS],
     /// The instructions, and the distance of each from these groups. If the launch fails between loads that are checked together, it counts
@@ -54,7 +52,16 @@ pub(super) struct Journaled {
 impl Journaled {
     pub(super) fn new(size: u32, stores: bool, groups: &Groups, members: Vec<(u32, i32)>) -> Journaled {
         let firsts = groups.distances.map(|distance| distance - groups.low);
-        Journaled { size, stores, rows: groups.rows, firsts, members }
+        Journaled { size, stores, rows: if groups.rows { ALL_ROWS } else { 0 }, firsts, members }
+    }
+
+    /// The host's pointers to the first elements of the groups.
+    fn pointers(&self, host: u64) -> [u64; GROUPS] {
+        let mut pointers = [host; GROUPS];
+        for (pointer, first) in pointers.iter_mut().zip(self.firsts) {
+            *pointer = pointer.wrapping_add_signed(first);
+        }
+        pointers
     }
 
     /// The bytes of the values behind the head of an entry.
@@ -135,8 +142,16 @@ impl Machine<'_> {
             let (entry, values) = unsafe { ((at as *const Entry).read(), (at as *const Entry).add(1)) };
             let access = &accesses[entry.access as usize];
             at += (size_of::<Entry>() + access.values()) as u64;
-            if entry.region == SHARED && !access.stores && self.list_shared(access, entry.host) {
-                continue;
+            let shared = (0, self.block.shared_base() as u64);
+            let region = self.launch.regions.get(entry.region as usize);
+            let (start, host) = region.map_or(shared, |region| (region.start, region.host));
+            let mut shape = Shape::new(access.pointers(entry.host), access.rows, (entry.region, host));
+            if entry.region == SHARED && !access.stores {
+                let at = (self.grid.turn, self.warp.number);
+                let watched = self.block.watched.as_mut().filter(|_| self.races.on);
+                if watched.is_none_or(|watched| shape.list(watched, at, access.size, &access.members)) {
+                    continue;
+                }
             }
             let mut digests = [0; 32];
             if access.stores && self.races.on {
@@ -147,51 +162,29 @@ impl Machine<'_> {
             }
             for (pc, distance) in &access.members {
                 (self.pc, self.mask) = (pc + 1, u32::MAX);
-                self.settle_entry(access, entry, *distance, &digests);
+                self.settle_entry(access, &shape, (*distance, start), &digests);
             }
         }
         (self.pc, self.mask) = (pc, mask);
     }
 
-    /// Lists reads of shared memory. Returns `false` if they have to be compared at once.
-    #[inline]
-    fn list_shared(&mut self, access: &Journaled, host: u64) -> bool {
-        let base = self.block.shared_base() as u64;
-        let Some(watched) = self.block.watched.as_mut().filter(|_| self.races.on) else { return true };
-        let Watched { order, deferred, .. } = &mut **watched;
-        order.settle_after_grid(self.grid.turn);
-        let now = Now::new(order, self.warp.number, 0, Kind::Read);
-        let mut groups = Listed { firsts: [0; GROUPS], rows: rows(access.rows), size: access.size };
-        for (place, first) in groups.firsts.iter_mut().zip(access.firsts) {
-            *place = host.wrapping_add_signed(first).wrapping_sub(base) as u32;
-        }
-        deferred.list_all(&now, groups, &access.members)
-    }
-
-    fn settle_entry(&mut self, access: &Journaled, entry: Entry, distance: i32, digests: &[u32; 32]) {
-        let (start, host) = match self.launch.regions.get(entry.region as usize) {
-            Some(region) => (region.start, region.host),
-            None => (0, self.block.shared_base() as u64),
-        };
-        let mut pointers = [entry.host; GROUPS];
-        for (pointer, first) in pointers.iter_mut().zip(access.firsts) {
-            *pointer = pointer.wrapping_add_signed(first + i64::from(distance));
-        }
-        let shape = Shape::new(pointers, rows(access.rows), (entry.region, host));
+    /// Records the access of an instruction at a distance from a shape, in the memory that starts at an address.
+    fn settle_entry(&mut self, access: &Journaled, shape: &Shape, (distance, start): (i32, u64), digests: &[u32; 32]) {
+        let (size, distance) = (access.size, i64::from(distance));
         let kind = if access.stores { Kind::Write } else { Kind::Read };
-        if entry.region != SHARED && self.record_shape(&shape, (self.pc - 1, access.size), kind, digests) {
+        if shape.region != SHARED && self.record_shape(shape, (distance, size), kind, digests, self.pc - 1) {
             return;
         }
-        let step = if access.rows { u64::from(access.size) } else { 0 };
         for (lane, address) in self.addresses.iter_mut().enumerate() {
-            let first = pointers[lane / GROUP].wrapping_sub(host).wrapping_add(start);
-            *address = first.wrapping_add((lane % GROUP) as u64 * step);
+            let step = if shape.rows >> (lane / GROUP) & 1 == 1 { u64::from(size) } else { 0 };
+            let first = shape.pointers[lane / GROUP].wrapping_sub(shape.host).wrapping_add_signed(distance);
+            *address = start.wrapping_add(first).wrapping_add((lane % GROUP) as u64 * step);
         }
-        self.chains = Chains::of(&self.addresses, access.size);
-        match entry.region {
+        self.chains = Chains::of(&self.addresses, size);
+        match shape.region {
             SHARED if !self.races.on => {}
-            SHARED => self.touch_in::<true>(u32::MAX, access.size, 0, kind, digests),
-            _ => self.touch_in::<false>(u32::MAX, access.size, 0, kind, digests),
+            SHARED => self.touch_in::<true>(u32::MAX, size, 0, kind, digests),
+            _ => self.touch_in::<false>(u32::MAX, size, 0, kind, digests),
         }
     }
 
@@ -233,10 +226,6 @@ impl Machine<'_> {
     }
 }
 
-fn rows(all: bool) -> u32 {
-    if all { ALL_ROWS } else { 0 }
-}
-
 /// The digest of the value that a lane stores.
 ///
 /// # Safety
@@ -249,19 +238,5 @@ unsafe fn digest_of(values: *const u32, lane: usize, size: u32) -> u32 {
             4 => values.add(lane).read(),
             size => values.add(lane).read() & ((1 << (8 * size)) - 1),
         }
-    }
-}
-
-/// Records what the journal of a machine has, as its place for a further entry is gone.
-///
-/// # Safety
-/// Generated code of the running function calls this with its machine.
-pub(super) unsafe extern "C" fn settle(machine: *mut Machine<'static>) {
-    // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
-    let machine = unsafe { &mut *machine };
-    // As for `calls::call`.
-    let settled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| machine.settle_journal()));
-    if let Err(panic) = settled {
-        machine.panic = Some(panic);
     }
 }

@@ -20,7 +20,7 @@ impl Emitter<'_> {
         let Narrow { size, stores, .. } = element;
         let offset = i32::try_from(imm).ok().filter(|offset| offset % i32::from(size) == 0);
         let (Some(offset), Kind::Linear(steps)) = (offset, self.known.kind(&self.kinds, a)) else { return Ok(false) };
-        if !self.known.whole && (stores || !self.masked) {
+        if !self.known.whole && (stores || !self.masks()) {
             return Ok(false);
         }
         let groups = Groups::of(steps, size.into()).filter(|groups| groups.rows || !stores);

@@ -29,10 +29,10 @@ impl Block {
         let now = Now::new(order, warp, access.pc, access.kind);
         let mut known = Known::NONE;
         if let Some(groups) = access.groups()
-            && deferred.list(&now, &mut known, || groups, 0)
+            && deferred.list(&now, &mut known, || groups, &[(access.pc, 0)])
         {
             // Several reads at once have the records of single ones.
-            assert!(deferred.list_all(&now, groups, &[(now.pc, 0), (now.pc, 0)]));
+            assert!(deferred.list(&now, &mut known, || groups, &[(access.pc, 0), (access.pc, 0)]));
             return None;
         }
         let record = |late: &Scattered, now: &Now| {
