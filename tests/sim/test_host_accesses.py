@@ -170,6 +170,44 @@ def test_host_write_to_numba_pinned_array_with_pending_upload_is_a_race(found: F
     assert found(script.format(wait="stream.synchronize()"), prologue="\n") == []
 
 
+SLOTS = """\
+    slots = ctypes.c_void_p()
+    assert cuda.cuMemAllocHost_v2(ctypes.byref(slots), ctypes.c_size_t(64)) == 0
+    array = numpy.frombuffer((ctypes.c_ubyte * 64).from_address(slots.value), dtype=numpy.int32)
+    slot = lambda index: ctypes.c_void_p(slots.value + 4 * index)
+"""
+
+
+def test_host_read_of_the_slot_of_a_pending_download_is_a_race(found: Found) -> None:
+    script = (
+        SLOTS
+        + """\
+    cuda.cuMemcpyDtoHAsync_v2(slot(2), device, ctypes.c_size_t(4), stream)
+    {wait}
+    array[{read}].item()
+    wait()
+    """
+    )
+    (finding,) = found(script.format(wait="pass", read=2))
+    assert sides(finding) == [("cuMemcpyDtoHAsync_v2", 6), ("host read", 8)]
+    assert found(script.format(wait="pass", read=3)) == []
+    assert found(script.format(wait="wait()", read=2)) == []
+
+
+def test_host_write_to_the_slot_of_a_pending_upload_is_a_race(found: Found) -> None:
+    script = (
+        SLOTS
+        + """\
+    cuda.cuMemcpyHtoDAsync_v2(device, slot(2), ctypes.c_size_t(4), stream)
+    array[{write}] = 5
+    wait()
+    """
+    )
+    (finding,) = found(script.format(write=2))
+    assert sides(finding) == [("cuMemcpyHtoDAsync_v2", 6), ("host write", 7)]
+    assert found(script.format(write=3)) == []
+
+
 def test_host_read_in_another_thread_is_a_race(found: Found) -> None:
     (finding,) = found("""\
         import threading

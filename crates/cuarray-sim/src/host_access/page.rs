@@ -1,8 +1,9 @@
 //! The pages to close to the host, given the bytes that devices may still read and write.
 //!
-//! A page is closed only if all its bytes are in use. If a closed page also held other bytes of the program, system
-//! calls on those bytes would fail in a correct program. The bytes between the end of an allocation and the end of
-//! its page are unused, and do not matter.
+//! A page of a large allocation is closed only if all its bytes are in use. If a closed page also held other bytes of
+//! the program, system calls on those bytes would fail in a correct program. Files and sockets are read into large
+//! buffers, so the only page of a small allocation is closed for any of its bytes: it holds flags, counters and results.
+//! The bytes between the end of an allocation and the end of its page are unused, and do not matter.
 
 /// The accesses that the host may still make to a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +26,11 @@ pub(super) fn closed(
     reads: &[(u64, u64)],
     writes: &[(u64, u64)],
 ) -> Vec<Closed> {
+    let small = behind - first < page;
     let whole = |ranges: Vec<(u64, u64)>| {
         let pages = ranges.into_iter().filter_map(|(start, end)| {
-            let start = if start <= first { area.0 } else { start.next_multiple_of(page) };
-            let end = if end >= behind { area.1 } else { end - end % page };
+            let start = if small || start <= first { area.0 } else { start.next_multiple_of(page) };
+            let end = if small || end >= behind { area.1 } else { end - end % page };
             let (start, end) = (start.max(area.0), end.min(area.1));
             (start < end).then_some((start, end))
         });
@@ -86,16 +88,18 @@ mod tests {
     fn small_allocation_closes_its_page() {
         assert_eq!(of(100, &[(0, 100)], &[]), [(0, PAGE, Read)]);
         assert_eq!(of(100, &[], &[(0, 100)]), [(0, PAGE, Nothing)]);
-        assert_eq!(
-            of(100, &[(0, 50)], &[(50, 100)]),
-            [(0, PAGE, Read)],
-            "a page that is only partly written stays readable"
-        );
-        assert_eq!(of(100, &[(0, 99)], &[]), []);
+        assert_eq!(of(100, &[(96, 100)], &[]), [(0, PAGE, Read)], "any byte closes it");
+        assert_eq!(of(100, &[(0, 50)], &[(96, 100)]), [(0, PAGE, Nothing)], "a write closes it to reads");
     }
 
     #[test]
     fn pages_in_partial_use_stay_open() {
+        assert_eq!(of(PAGE, &[(0, PAGE - 1)], &[]), []);
+        assert_eq!(
+            of(PAGE, &[(0, 0x800)], &[(0x800, PAGE)]),
+            [(0, PAGE, Read)],
+            "a page that is only partly written stays readable"
+        );
         assert_eq!(of(0x4000, &[(0x800, 0x2800)], &[]), [(0x1000, 0x2000, Read)]);
         assert_eq!(of(0x4000, &[], &[(0x800, 0x1800)]), []);
         assert_eq!(of(0x3800, &[], &[(0x1000, 0x3800)]), [(0x1000, 0x4000, Nothing)]);
