@@ -24,7 +24,7 @@ pub use grammar::ast::ClusterDirectives;
 pub use grammar::header::Header;
 pub use grammar::types::Space;
 pub use image::{Image, ImageError};
-pub use machine::address_windows::{SHARED_WINDOW, in_window};
+pub use machine::address_windows::{LOCAL_WINDOW, SHARED_WINDOW, in_window};
 pub use machine::cluster::RANK_SHIFT;
 pub use machine::program::{Function, Location, Parameter, Program, Synchronization, Variable};
 pub use machine::{

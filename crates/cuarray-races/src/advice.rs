@@ -58,6 +58,10 @@ advice! {
     WriteSharedFirst => "write shared memory before it is read: each block starts with undefined bytes",
     WriteSharedBeforeUse { used: &'static str, from: String } =>
         "write shared memory before it is read: each block starts with undefined bytes. The value {used}, and {from} has read it",
+    WriteLocalBeforeUse { used: &'static str, from: String } =>
+        "set the variable before its value is used: local memory starts with undefined bytes. The value {used}, and {from} has read it",
+    WriteBlockBeforeUse { used: &'static str, from: String } =>
+        "write these bytes before their value is used: the kernel has allocated them, and they start undefined. The value {used}, and {from} has read it",
     WriteBeforeUse { used: &'static str, from: String } =>
         "write these bytes (a copy, a fill, a kernel) before a kernel uses their value: it {used}, and {from} has read it",
     IncludeLane { lane: u64, used: &'static str, from: String } =>

@@ -3,7 +3,7 @@
 /// The generic address of the first byte of shared memory.
 pub const SHARED_WINDOW: u64 = 0x0100_0000_0000_0000;
 /// The generic address of the first byte of a thread's local memory.
-pub(crate) const LOCAL_WINDOW: u64 = 0x0200_0000_0000_0000;
+pub const LOCAL_WINDOW: u64 = 0x0200_0000_0000_0000;
 /// The generic address of the first byte of a kernel's parameters.
 pub(crate) const PARAM_WINDOW: u64 = 0x0300_0000_0000_0000;
 

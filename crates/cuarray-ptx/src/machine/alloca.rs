@@ -21,10 +21,8 @@ impl Machine<'_> {
         let fixed = frame.local_base + self.program.functions[frame.function as usize].local;
         frame.local_end = tops.iter().fold(fixed, |end, top| end.max(*top)).next_multiple_of(16);
         frame.tops = Some(Box::new(tops));
-        let words = frame.local_end as usize / 8 * 32;
-        if self.warp.local.len() < words {
-            self.warp.local.resize(words, u64::MAX);
-        }
+        let end = frame.local_end;
+        self.warp.grow_local(end);
     }
 }
 

@@ -103,6 +103,7 @@ fn pass(machine: &mut Machine<'_>, at: usize, from: u32, to: u32) {
             let target = ((to + target) as usize / 8 + word) * 32;
             for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
                 machine.warp.local[target + lane] = machine.warp.local[source + lane];
+                machine.warp.written.copy(lane, source / 32, target / 32);
                 let place = |word: usize| (word + lane) as u64 * 8;
                 machine.warp.undefined.copy(place(source), place(target));
             }

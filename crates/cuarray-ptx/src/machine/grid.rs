@@ -128,6 +128,7 @@ impl<'a> Machine<'a> {
             unwritten_reads: Vec::new(),
             repeats: false,
             freed: BTreeMap::new(),
+            allocated: BTreeMap::new(),
             last_errors: BTreeMap::new(),
             poison: [u64::MAX; 8],
             unused: 0,

@@ -105,6 +105,8 @@ pub(crate) struct Machine<'p> {
     pub repeats: bool,
     /// The blocks of the heap that the launch has freed: the address, and the address after the last byte.
     pub freed: BTreeMap<u64, u64>,
+    /// As `freed`: the blocks that the launch has allocated. Nothing has written them before.
+    pub allocated: BTreeMap<u64, u64>,
     /// The last error of the device runtime of each thread that has one: its block and its number there.
     pub last_errors: BTreeMap<(u64, u32), u32>,
     /// The bytes that a read outside of all regions gives, if the launch goes on behind it.

@@ -335,7 +335,7 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    fn locate_local(&mut self, (_, high, any): Hull, size: u32, write: bool) -> Flow {
+    fn locate_local(&mut self, (low, high, any): Hull, size: u32, write: bool) -> Flow {
         let length = self.warp.local.len() as u64 / 4;
         if any & u64::from(size - 1) != 0 || high.saturating_add(u64::from(size)) > length {
             return self.locate_each(LOCAL_WINDOW, size, write);
@@ -349,6 +349,9 @@ impl Machine<'_> {
         self.local_lanes = u32::MAX;
         // Local memory is interleaved, so equal addresses have different pointers.
         self.pattern = Pattern::Other;
+        if self.recorder.enabled {
+            self.note_local((low, high), size, write);
+        }
         Flow::Next
     }
 

@@ -109,6 +109,9 @@ impl Machine<'_> {
             1 => self.locate_remote(offset, size)?,
             2 if within(self.warp.local.len() as u64 / 4) => {
                 self.local_lanes |= 1 << lane;
+                if self.recorder.enabled {
+                    self.note_local_lanes(1 << lane, offset, size as u32, write);
+                }
                 self.warp.local.as_mut_ptr() as u64 + (offset >> 3) * 256 + u64::from(lane) * 8 + (offset & 7)
             }
             3 if within(self.launch.parameters.len() as u64 * 8) => {

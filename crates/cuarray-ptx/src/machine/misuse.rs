@@ -1,6 +1,6 @@
 //! Accesses that do not end a launch, although their values are undefined.
 
-use super::Machine;
+use super::{Machine, region};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -15,8 +15,12 @@ pub enum MisuseKind {
     BetweenShared,
     /// A value of shared memory that no thread of the block has written.
     UnwrittenShared,
+    /// A value of local memory that its thread has not written.
+    UnwrittenLocal,
     /// A value of global memory that nothing has written.
     UnwrittenGlobal,
+    /// A value of a block of the heap that the launch has allocated, and that nothing has written.
+    UnwrittenHeap,
     /// The result of a shuffle from a lane that does not take part.
     AbsentLane,
     /// A matrix instruction without all lanes of its warp.
@@ -207,12 +211,18 @@ impl Machine<'_> {
     /// Records that `free` has freed a block of the heap.
     pub(crate) fn block_is_freed(&mut self, address: u64, size: u64) {
         self.freed.insert(address, address.saturating_add(size));
+        self.allocated.remove(&address);
     }
 
     /// Records that `malloc` has allocated a block of the heap, where freed ones may have been.
     pub(crate) fn block_is_allocated(&mut self, address: u64, size: u64) {
         let end = address.saturating_add(size.max(1));
         self.freed.retain(|start, freed_end| *freed_end <= address || end <= *start);
+        if let Some(index) = region::find(self.launch.regions, address, end) {
+            let start = self.launch.regions[index].start;
+            self.allocated.insert(address, end);
+            self.recorder.forget_unwritten(index, (address - start, end - start));
+        }
     }
 
     /// Records an access to shared memory: offsets of the lanes from `start`, and the least and the greatest address.

@@ -104,6 +104,7 @@ impl Machine<'_> {
     pub(super) fn set_result(&mut self, instruction: &Instruction, index: usize, lane: u32, value: u64) {
         let place = self.local_base + self.extra(instruction, index);
         self.warp.local[place as usize / 8 * 32 + lane as usize] = value;
+        self.warp.written.add_word(lane, place);
     }
 
     /// Reads an aligned value at a generic address.

@@ -11,7 +11,7 @@ use super::members::Together;
 use super::native::Deferred;
 use super::polls::Poll;
 use super::special::TimeReads;
-use super::undefined::{POISON, Shadow, Twin};
+use super::undefined::{Shadow, Twin, Written};
 use crate::machine::program::Function;
 
 /// The reason why a fragment waits.
@@ -110,6 +110,8 @@ pub(crate) struct Warp {
     free: Vec<u32>,
     /// Local memory: for each word of 64 bits of a thread, the words of 32 lanes.
     pub local: Vec<u64>,
+    /// The bytes of it that the threads have written.
+    pub written: Written,
     /// The undefined bits of local memory that the threads have written.
     pub undefined: Shadow,
     /// Lanes that have exited, or never existed.
@@ -155,9 +157,7 @@ impl Warp {
             self.frames[frame as usize].uses = 0;
             self.free.push(frame);
         }
-        let words = function.local as usize / 8 * 32;
-        self.local.clear();
-        self.local.resize(words, POISON);
+        self.begin_local(function.local);
         self.undefined.clear();
         let frame = self.open(function, number_of, u32::MAX, u32::MAX, 0, 0);
         let mask = !self.absent;
@@ -470,10 +470,8 @@ impl Machine<'_> {
         if depth > DEPTH || end > LOCAL {
             return false;
         }
-        let words = end as usize / 8 * 32;
-        if self.warp.local.len() < words {
-            self.warp.local.resize(words, POISON);
-        }
+        self.warp.grow_local(end);
+        self.warp.written.forget(self.mask, (local, end));
         let frame = self.warp.open(function, number, self.pc, self.frame, depth, local);
         // The fragment is in the callee now, which keeps the caller's frame in use.
         self.warp.frames[frame as usize].results = results;

@@ -115,7 +115,7 @@ impl Detector {
             shadow.release(block.address, block.end(), &by);
             shadow.create(block.address, block.end(), false, Some(&handed));
         }
-        let reads = Reads { values: values.as_ref(), made: &heap.made, blocks };
+        let reads = Reads { values: values.as_ref(), blocks };
         let Observed { races, stray, unwritten: read } = Observed::of(shadow, effect, &by, &reads);
         unwritten.extend(read);
         let freed = heap.freed.iter().flat_map(|block| shadow.release(block.address, block.end(), &handed)).collect();
@@ -153,7 +153,7 @@ impl Detector {
         let is_used = |start: u64, end: u64| {
             let misuses = self.misuses.get(&operation.ordinal).into_iter().flatten();
             misuses
-                .filter_map(|misuse| misuse.bytes.filter(|_| misuse.follows))
+                .filter_map(|misuse| misuse.bytes.filter(|_| misuse.kind == Kind::UninitializedRead))
                 .any(|bytes| (start..end).contains(&bytes.address))
         };
         unwritten.retain(|(start, end)| values.is_none() || !is_used(*start, *end));

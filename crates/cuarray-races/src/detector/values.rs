@@ -7,7 +7,7 @@ use super::operation::Ticket;
 use super::region::{Manner, Region};
 use super::shadow::Shadow;
 use crate::finding::AccessKind;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// The undefined values that a launch has followed.
 #[derive(Clone, Debug, Default)]
@@ -119,8 +119,6 @@ impl Values {
 pub(super) struct Reads<'a> {
     /// Set for a launch that has followed undefined values.
     pub values: Option<&'a Values>,
-    /// The bytes that the heap gave to this launch, which are not known when it runs.
-    pub made: &'a [Arc<Block>],
     pub blocks: &'a Blocks,
 }
 
@@ -138,15 +136,10 @@ impl Reads<'_> {
         list.iter().take_while(is_near).count().max(1)
     }
 
-    fn follows(&self, region: &Region) -> bool {
-        let holds = |block: &Arc<Block>| (block.address..block.end()).contains(&region.start());
-        self.values.is_some() && !self.made.iter().any(holds)
-    }
-
     /// The unwritten bytes of a read. Those of a launch that has followed undefined values count if nothing was written to their
     /// allocation.
     pub(super) fn unwritten(&self, shadow: &Shadow, region: &Region) -> Option<(u64, u64)> {
-        if !self.follows(region) {
+        if self.values.is_none() {
             return shadow.unwritten_of(region, false);
         }
         let block = self.blocks.at(region.start())?;
@@ -155,6 +148,6 @@ impl Reads<'_> {
 
     /// The unwritten bytes of an update that [`Detector::unwritten_updates`] leaves out.
     pub(super) fn unwritten_of_update(&self, shadow: &Shadow, region: &Region) -> Option<(u64, u64)> {
-        if self.follows(region) { None } else { shadow.unwritten_of(region, false) }
+        if self.values.is_some() { None } else { shadow.unwritten_of(region, false) }
     }
 }

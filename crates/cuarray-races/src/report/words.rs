@@ -81,6 +81,7 @@ pub(crate) fn variable(variable: &Variable) -> String {
         // Numba numbers its arrays, and does not keep the program's names.
         Some(name) if name.starts_with("_cudapy_smem") => "shared memory, in a cuda.shared.array".to_owned(),
         Some(name) => format!("the {} variable {}", variable.space, variable_name(name)),
+        None if variable.space == "local" => "local memory of the thread".to_owned(),
         None => format!("dynamic {} memory", variable.space),
     }
 }

@@ -201,6 +201,17 @@ fn kernel_misuse(state: &State, launch: &Launch, regions: &[Region], misuse: &Mi
             };
             misuse(Kind::UninitializedRead, generic(address), variable, missing)
         }
+        MisuseKind::UnwrittenLocal => {
+            let (read, used) = undefined.unwrap_or((pc, Used::Operand));
+            let variable = Some(Variable { name: None, space: "local", offset: address });
+            let missing = Advice::WriteLocalBeforeUse { used: use_of(used), from: from(read) };
+            misuse(Kind::UninitializedRead, cuarray_ptx::LOCAL_WINDOW + address, variable, missing)
+        }
+        MisuseKind::UnwrittenHeap => {
+            let (read, used) = undefined.unwrap_or((pc, Used::Operand));
+            let missing = Advice::WriteBlockBeforeUse { used: use_of(used), from: from(read) };
+            misuse(Kind::UninitializedRead, address, None, missing)
+        }
         MisuseKind::UnwrittenGlobal => {
             let (read, used) = undefined.unwrap_or((pc, Used::Operand));
             let missing = Advice::WriteBeforeUse { used: use_of(used), from: from(read) };

@@ -389,6 +389,13 @@ impl Recorder {
         (plane[word] & !page.written(word)) >> bit & ((1 << size) - 1)
     }
 
+    /// Asks anew what nothing has written among these offsets, because the launch has allocated them.
+    pub(crate) fn forget_unwritten(&mut self, region: usize, (start, end): (u64, u64)) {
+        let Some(pages) = self.regions.get_mut(region) else { return };
+        let pages = pages.iter_mut().take(end.div_ceil(PAGE) as usize).skip((start / PAGE) as usize);
+        pages.flatten().for_each(|page| page.unwritten = Unwritten::Unknown);
+    }
+
     /// Whether the launch has written these bytes, which lie in one word, or nothing is known to be unwritten in their page.
     pub(crate) fn is_written(&self, region: usize, offset: u64, size: u32) -> bool {
         let page = self.regions.get(region).and_then(|pages| pages.get((offset / PAGE) as usize)?.as_deref());

@@ -14,6 +14,14 @@ fn each_bit(bytes: u64) -> u64 {
     (0..8).filter(|byte| bytes >> byte & 1 == 1).fold(0, |all, byte| all | 0xff << (8 * byte))
 }
 
+/// Undefined bits together with those that nothing has written.
+fn with_unwritten(undefined: Option<(u64, Origin)>, unwritten: u64, origin: Origin) -> Option<(u64, Origin)> {
+    match unwritten {
+        0 => undefined,
+        _ => Some((unwritten | undefined.map_or(0, |(bits, _)| bits), origin)),
+    }
+}
+
 /// The shadow of a byte of memory.
 #[derive(Clone, Copy)]
 enum Place {
@@ -55,17 +63,32 @@ impl Machine<'_> {
     fn undefined_bits(&mut self, lane: usize, pointer: u64, size: u32) -> Option<(u64, Origin)> {
         let pc = self.pc - 1;
         match self.shadow_place(lane, pointer) {
-            Place::Local(place) => self.warp.undefined.bits(place, size),
-            Place::Shared(offset) => {
-                let mut undefined = self.block.undefined.bits(offset, size);
-                if self.races.on && self.recorder.enabled {
-                    let unwritten = self.block.unwritten_bits(offset, size);
-                    if unwritten != 0 {
-                        let origin = Origin { kind: MisuseKind::UnwrittenShared, pc, address: offset, size };
-                        undefined = Some((unwritten | undefined.map_or(0, |(bits, _)| bits), origin));
+            Place::Local(place) => {
+                let undefined = self.warp.undefined.bits(place, size);
+                // The lanes' words of 8 bytes are side by side.
+                let address = place / 256 * 8 + place % 8;
+                match self.recorder.enabled {
+                    true => {
+                        let unwritten = self.warp.written.unwritten_bits(lane as u32, (address, size));
+                        with_unwritten(
+                            undefined,
+                            unwritten,
+                            Origin { kind: MisuseKind::UnwrittenLocal, pc, address, size },
+                        )
                     }
+                    false => undefined,
                 }
-                undefined
+            }
+            Place::Shared(offset) => {
+                let undefined = self.block.undefined.bits(offset, size);
+                match self.races.on && self.recorder.enabled {
+                    true => {
+                        let unwritten = self.block.unwritten_bits(offset, size);
+                        let origin = Origin { kind: MisuseKind::UnwrittenShared, pc, address: offset, size };
+                        with_unwritten(undefined, unwritten, origin)
+                    }
+                    false => undefined,
+                }
             }
             Place::Global(place) => {
                 let undefined = self.undefined.as_ref()?.global.bits(place, size);
@@ -74,11 +97,9 @@ impl Machine<'_> {
                     Some(index) => self.unwritten_bytes(index, address, size),
                     None => 0,
                 };
-                if unwritten == 0 {
-                    return undefined;
-                }
-                let origin = Origin { kind: MisuseKind::UnwrittenGlobal, pc, address, size };
-                Some((each_bit(unwritten) | undefined.map_or(0, |(bits, _)| bits), origin))
+                let is_own = self.allocated.range(..=address).next_back().is_some_and(|(_, end)| address < *end);
+                let kind = if is_own { MisuseKind::UnwrittenHeap } else { MisuseKind::UnwrittenGlobal };
+                with_unwritten(undefined, each_bit(unwritten), Origin { kind, pc, address, size })
             }
         }
     }
@@ -100,9 +121,13 @@ impl Machine<'_> {
             return 0;
         }
         let start = launch.regions[index].start;
+        let allocated = &self.allocated;
         let ask = |from: u64, to: u64| {
-            let ranges = launch.service.unwritten(start + from, start + to);
-            ranges.into_iter().map(|(from, to)| (from - start, to - start)).collect()
+            let mut ranges = launch.service.unwritten(start + from, start + to);
+            // Blocks do not overlap, so the last one that begins before the end decides whether there is a further one.
+            let blocks = allocated.range(..start + to).rev().take_while(|(_, end)| **end > start + from);
+            ranges.extend(blocks.map(|(first, end)| (*first, *end)));
+            ranges.into_iter().map(|(from, to)| (from.max(start) - start, to - start)).collect()
         };
         self.recorder.unwritten(index, (address - start, size), ask)
     }
@@ -179,17 +204,24 @@ impl Machine<'_> {
         whole: bool,
     ) {
         match self.shadow_place(lane, pointer) {
-            Place::Local(place) => self.warp.undefined.set(place, size, undefined),
+            Place::Local(place) => {
+                self.warp.written.add(1 << lane, (place / 256 * 8 + place % 8, size));
+                self.warp.undefined.set(place, size, undefined);
+            }
             Place::Shared(offset) => {
                 self.block.set_written(offset, offset + u64::from(size));
                 self.block.undefined.set(offset, size, undefined);
             }
             Place::Global(place) => {
                 let mut kept = undefined;
-                // Copies of unwritten global memory are no use, and neither is the padding of a record.
-                if let Some((_, origin)) = undefined.filter(|_| whole)
-                    && origin.kind != MisuseKind::UnwrittenGlobal
-                {
+                // Copies of unwritten global memory are no use, and neither is the padding of a record. A record in local memory
+                // may have members that are not set.
+                let is_copy = |(bits, origin): &(u64, Origin)| match origin.kind {
+                    MisuseKind::UnwrittenGlobal | MisuseKind::UnwrittenHeap => true,
+                    MisuseKind::UnwrittenLocal => *bits == u64::MAX >> (64 - 8 * size.min(8)),
+                    _ => false,
+                };
+                if let Some((_, origin)) = undefined.filter(|undefined| whole && !is_copy(undefined)) {
                     self.uses_undefined(Used::Store, lane as u32, origin);
                     kept = None;
                 }

@@ -10,10 +10,12 @@
 
 mod accesses;
 mod execution;
+mod local;
 mod registers;
 mod shadow;
 
 use super::Machine;
+pub(crate) use local::Written;
 pub(crate) use registers::{Register, Registers, Twin, Way};
 pub(crate) use shadow::Shadow;
 

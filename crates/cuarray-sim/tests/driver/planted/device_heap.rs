@@ -130,6 +130,56 @@ END:
     st.u64 [%a], 5;
     ret;
 }
+.visible .entry use_own(.param .u64 place)
+{
+    .param .b64 size, address; .reg .pred %q; .reg .b64 %p, %a, %v;
+    ld.param.u64 %p, [place];
+    st.param.b64 [size], 64;
+    call (address), malloc, (size);
+    ld.param.b64 %a, [address];
+    st.u64 [%a + 8], 5;
+    st.release.gpu.global.u64 [%p], %a;
+    ld.u64 %v, [%a + 8];
+    setp.eq.u64 %q, %v, 7;
+    @%q bra END;
+END:
+    st.param.b64 [address], %a;
+    call free, (address);
+    ret;
+}
+.visible .entry use_unwritten(.param .u64 place)
+{
+    .param .b64 size, address; .reg .pred %q; .reg .b64 %p, %a, %v;
+    ld.param.u64 %p, [place];
+    st.param.b64 [size], 64;
+    call (address), malloc, (size);
+    ld.param.b64 %a, [address];
+    st.u64 [%a + 8], 5;
+    st.release.gpu.global.u64 [%p], %a;
+    ld.u64 %v, [%a + 16];
+    setp.eq.u64 %q, %v, 7;
+    @%q bra END;
+END:
+    st.param.b64 [address], %a;
+    call free, (address);
+    ret;
+}
+.visible .entry make_and_use_unwritten(.param .u64 place)
+{
+    .param .b64 size, address; .reg .pred %q; .reg .b64 %p, %a, %v;
+    ld.param.u64 %p, [place];
+    st.param.b64 [size], 64;
+    call (address), malloc, (size);
+    ld.param.b64 %a, [address];
+    st.u64 [%a + 8], 5;
+    st.release.gpu.global.u64 [%p], %a;
+    ld.u64 %v, [%a + 16];
+    setp.eq.u64 %q, %v, 7;
+    @%q bra END;
+END:
+    
+    ret;
+}
 .visible .entry within(.param .u64 place)
 {
     .param .b64 size, address; .reg .b64 %a;
@@ -240,6 +290,12 @@ pairs! {
     }
     bytes_of_a_block_that_nothing_has_written: UninitializedRead ["cuLaunchKernel on stream 1"], |p, right| {
         kernels(p).in_order(p, &[c"make", if right { c"take" } else { c"take_unwritten" }]);
+    }
+    bytes_of_a_block_that_its_own_kernel_has_not_written: UninitializedRead ["cuLaunchKernel on stream 1"], |p, right| {
+        kernels(p).in_order(p, &[if right { c"use_own" } else { c"use_unwritten" }]);
+    }
+    bytes_of_a_block_that_outlives_its_kernel_and_is_not_written: UninitializedRead ["cuLaunchKernel on stream 1"], |p, right| {
+        kernels(p).in_order(p, if right { &[c"make", c"take", c"drop"] } else { &[c"make_and_use_unwritten", c"drop"] });
     }
     bytes_behind_a_block: OutOfBounds ["cuLaunchKernel on stream 1"], |p, right| {
         kernels(p).in_order(p, &[c"make", if right { c"take" } else { c"take_behind" }]);

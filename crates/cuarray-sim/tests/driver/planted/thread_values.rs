@@ -45,6 +45,16 @@ pairs! {
             st.shared.u32 [%shared], %v;
             st.global.u32 [%global], %v;"), 256);
     }
+    a_variable_of_a_thread_accumulates_without_a_start: UninitializedRead LAUNCH, |p, right| {
+        let start = if right { "st.local.u32 [sums + 4], 0;" } else { "" };
+        run(p, &format!("
+            .local .align 4 .b32 sums[4];
+            {start}
+            ld.local.u32 %v, [sums + 4];
+            add.u32 %v, %v, 1;
+            st.local.u32 [sums + 4], %v;
+            st.global.u32 [%global], %v;"), 256);
+    }
     a_shared_counter_without_a_start: UninitializedRead LAUNCH, |p, right| {
         let start = if right { "setp.eq.u32 %p, %t, 0; @%p st.shared.u32 [s], 0; bar.sync 0;" } else { "" };
         run(p, &format!("{start} atom.shared.add.u32 %v, [s], 1; st.global.u32 [%global], %t;"), 256);
