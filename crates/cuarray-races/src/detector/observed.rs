@@ -61,24 +61,18 @@ impl Observed {
     fn run(&mut self, shadow: &mut Shadow, effect: &Effect, by: &Observer<'_>, reads: &Reads<'_>) {
         let accesses = effect.by_manner();
         if let Effect::Ran { updated, .. } = effect {
-            let mut rest = updated.as_slice();
-            while let Some(first) = rest.first() {
-                let (near, others) = rest.split_at(reads.count_near(rest, |region| region));
-                if shadow.has_unwritten(first.start(), near[near.len() - 1].end()) {
+            for near in reads.near(updated, |region| region) {
+                if shadow.has_unwritten(near[0].start(), near[near.len() - 1].end()) {
                     self.unwritten.extend(near.iter().filter_map(|region| reads.unwritten_of_update(shadow, region)));
                 }
-                rest = others;
             }
         }
         for alike in accesses.chunk_by(|one, next| (one.1, one.2) == (next.1, next.2)) {
-            let mut rest = alike;
-            while !rest.is_empty() {
-                let (near, others) = rest.split_at(reads.count_near(rest, |(region, ..)| region));
+            for near in reads.near(alike, |(region, ..)| region) {
                 match near.len() as u64 > ROWS && shadow.holds(near[0].0.start()) {
                     true => self.touch_together(shadow, near, by, reads),
                     false => near.iter().for_each(|touch| self.touch(shadow, touch, by, reads)),
                 }
-                rest = others;
             }
         }
     }

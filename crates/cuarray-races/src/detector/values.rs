@@ -123,17 +123,26 @@ pub(super) struct Reads<'a> {
 }
 
 impl Reads<'_> {
-    /// The number of accesses at the start of a list that are in one allocation, each behind the one before.
-    pub(super) fn count_near<T>(&self, list: &[T], region: impl Fn(&T) -> &Region) -> usize {
-        let Some(block) = list.first().and_then(|first| self.blocks.at(region(first).start())) else { return 1 };
-        let mut behind = block.address;
-        let is_near = |next: &&T| {
-            let next = region(next);
-            let near = behind <= next.start() && next.end() <= block.end();
-            behind = next.end();
-            near
-        };
-        list.iter().take_while(is_near).count().max(1)
+    /// The parts of a list whose accesses are in one allocation, each behind the one before.
+    pub(super) fn near<'l, T>(
+        &self,
+        mut list: &'l [T],
+        region: impl Fn(&T) -> &Region + Copy,
+    ) -> impl Iterator<Item = &'l [T]> {
+        std::iter::from_fn(move || {
+            let first = region(list.first()?);
+            let count = self.blocks.at(first.start()).map_or(1, |block| {
+                let mut behind = block.address;
+                let is_near = |next: &&T| {
+                    let next = region(next);
+                    let near = behind <= next.start() && next.end() <= block.end();
+                    behind = next.end();
+                    near
+                };
+                list.iter().take_while(is_near).count().max(1)
+            });
+            list.split_off(..count)
+        })
     }
 
     /// The unwritten bytes of a read. Those of a launch that has followed undefined values count if nothing was written to their

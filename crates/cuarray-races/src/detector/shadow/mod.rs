@@ -270,8 +270,7 @@ impl Shadow {
 
     fn access_whole(&mut self, area: Area, new: Record, by: &Observer<'_>, found: &mut Found) {
         let (start, end) = area.hull();
-        let first = self.segments.range(..=start).next_back().map_or(start, |(key, _)| *key);
-        for (key, segment) in self.segments.range(first..end).filter(|(_, segment)| segment.end > start) {
+        for (key, segment) in self.overlapped(start, end) {
             let mut unordered =
                 segment.write.iter().chain(&segment.since).filter(|record| !by.follows(record)).peekable();
             if unordered.peek().is_some()
@@ -305,11 +304,15 @@ impl Shadow {
         }
     }
 
+    /// The segments that a range overlaps, with their first addresses.
+    fn overlapped(&self, start: u64, end: u64) -> impl Iterator<Item = (&u64, &Segment)> {
+        let first = self.segments.range(..=start).next_back().map_or(start, |(key, _)| *key);
+        self.segments.range(first..end).filter(move |(_, segment)| segment.end > start)
+    }
+
     /// The parts of a range that are live memory.
     fn live(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
-        let first = self.segments.range(..=start).next_back().map_or(start, |(key, _)| *key);
-        let segments = self.segments.range(first..end).filter(|(_, segment)| segment.end > start);
-        segments.map(|(key, segment)| (start.max(*key), end.min(segment.end))).collect()
+        self.overlapped(start, end).map(|(key, segment)| (start.max(*key), end.min(segment.end))).collect()
     }
 
     /// Whether an address lies in live memory.
