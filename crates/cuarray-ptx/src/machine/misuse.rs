@@ -1,6 +1,7 @@
 //! Accesses that do not end a launch, although their values are undefined.
 
 use super::{Machine, region};
+use crate::races::span::bits;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -235,7 +236,12 @@ impl Machine<'_> {
         }
         let (first, end) = (low - start, high - start + u64::from(size));
         let is_usual = end - first <= NEAR && (!write || self.block.undefined.is_empty());
-        if is_usual && !self.is_between_shared(first, end) && self.block.is_written(first, end) {
+        let in_variables = !self.is_between_shared(first, end);
+        if is_usual && in_variables && self.block.is_written(first, end) {
+            return;
+        }
+        // The columns of a tile have padding between them, which nothing writes.
+        if in_variables && !write && self.has_written_each(start, size) {
             return;
         }
         let mut rest = self.mask;
@@ -262,6 +268,14 @@ impl Machine<'_> {
                 self.note_shared_lane(lane, self.addresses[lane as usize & 31] - start, size, write);
             }
         }
+    }
+
+    /// Whether each lane reads bytes of shared memory, which begins at `start`, that were written.
+    fn has_written_each(&mut self, start: u64, size: u32) -> bool {
+        bits(self.mask).all(|lane| {
+            let first = self.addresses[lane as usize] - start;
+            self.block.is_written(first, first + u64::from(size))
+        })
     }
 
     /// Whether some bytes of shared memory from `start` to `end` belong to no variable.
