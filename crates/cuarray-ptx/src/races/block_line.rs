@@ -47,10 +47,12 @@ pub(super) struct Mark {
     pub next: u32,
 }
 
-/// The records of one piece by instruction.
+/// The accesses by one instruction to one piece.
 #[derive(Clone, Copy)]
 struct Chained {
     record: Record,
+    /// The piece, or [`END`] if the accesses are dropped.
+    piece: u32,
     next: u32,
 }
 
@@ -58,6 +60,10 @@ struct Chained {
 pub(super) const END: u32 = u32::MAX;
 /// The bit of a line whose accesses are [alone](super::one_warp_lines), among its kinds.
 pub(super) const ALONE: u32 = 1 << 31;
+/// The bit of [`Line::chains`] for a line with a list for each piece.
+const TABLE: u32 = 1 << 31;
+/// The most records of a line in one list.
+const LISTED: u32 = 12;
 /// The most marks of several pieces of a line.
 const MARKS: usize = 12;
 /// Fewer pieces than these are recorded one by one.
@@ -74,13 +80,17 @@ pub(super) struct Line {
     pub kinds: u32,
     /// The first mark.
     pub marks: u32,
-    /// The index of the first records of the pieces.
+    /// The first record; with [`TABLE`], the index of the first records of the pieces.
     chains: u32,
+    /// The pieces that have records.
+    recorded: u32,
+    /// The pieces that have several, or one of several units.
+    again: u32,
 }
 
 impl Default for Line {
     fn default() -> Line {
-        Line { unit: 0, kinds: 0, marks: END, chains: END }
+        Line { unit: 0, kinds: 0, marks: END, chains: END, recorded: 0, again: 0 }
     }
 }
 
@@ -184,20 +194,71 @@ impl Store {
     /// Adds a record to a piece of a line.
     #[inline(always)]
     fn add(&mut self, line: &mut Line, piece: u32, record: &Record) {
-        if line.chains == END {
-            line.chains = self.chains.len() as u32;
-            self.chains.push([END; 32]);
+        let bit = 1 << (piece & 31);
+        let is_recorded = line.recorded & bit != 0;
+        if is_recorded || !record.is_of_one() {
+            line.again |= bit;
         }
-        let head = &mut self.chains[line.chains as usize][piece as usize & 31];
-        let mut at = *head;
+        line.recorded |= bit;
+        let (mut at, mut count) = (if is_recorded { self.first(line, piece) } else { END }, 0);
         while let Some(chained) = self.records.get_mut(at as usize) {
-            if chained.record.one.origin.is_alike(record.one.origin) {
+            if chained.piece == piece && chained.record.one.origin.is_alike(record.one.origin) {
                 return chained.record.join(record, self.ranks);
             }
-            at = chained.next;
+            (at, count) = (chained.next, count + 1);
         }
-        let next = std::mem::replace(head, self.records.len() as u32);
-        self.records.push(Chained { record: *record, next });
+        if count >= LISTED && self.table(line).is_none() {
+            self.tabulate(line);
+        }
+        let added = self.records.len() as u32;
+        let next = match self.table(line).and_then(|table| self.chains.get_mut(table)) {
+            Some(heads) => std::mem::replace(&mut heads[piece as usize & 31], added),
+            None => std::mem::replace(&mut line.chains, added),
+        };
+        self.records.push(Chained { record: *record, piece, next });
+    }
+
+    /// The index of the lists of a line's pieces, if it has one for each.
+    fn table(&self, line: &Line) -> Option<usize> {
+        (line.chains != END && line.chains & TABLE != 0).then_some((line.chains & !TABLE) as usize)
+    }
+
+    /// The start of the list with the records of a piece, and perhaps of others.
+    #[inline(always)]
+    fn first(&self, line: &Line, piece: u32) -> u32 {
+        match self.table(line) {
+            Some(table) => self.chains.get(table).map_or(END, |heads| heads[piece as usize & 31]),
+            None => line.chains,
+        }
+    }
+
+    /// Makes a list for each piece of a line from its list.
+    #[cold]
+    fn tabulate(&mut self, line: &mut Line) {
+        let mut heads = [END; 32];
+        let mut at = std::mem::replace(&mut line.chains, self.chains.len() as u32 | TABLE);
+        while let Some(chained) = self.records.get_mut(at as usize) {
+            let this = at;
+            at = chained.next;
+            if let Some(head) = heads.get_mut(chained.piece as usize) {
+                chained.next = std::mem::replace(head, this);
+            }
+        }
+        self.chains.push(heads);
+    }
+
+    /// The records from an index on, with their pieces.
+    fn listed(&self, mut at: u32) -> impl Iterator<Item = (u32, &Record)> {
+        std::iter::from_fn(move || {
+            let chained = self.records.get(at as usize)?;
+            at = chained.next;
+            Some((chained.piece, &chained.record))
+        })
+    }
+
+    /// The records of a piece, besides marks.
+    fn chained(&self, line: &Line, piece: u32) -> impl Iterator<Item = &Record> {
+        self.listed(self.first(line, piece)).filter(move |(of, _)| *of == piece).map(|(_, record)| record)
     }
 
     /// Calls `f` with the records of a piece; several may be of one instruction.
@@ -216,19 +277,17 @@ impl Store {
                 }
             }
         }
-        let mut at = self.chains.get(line.chains as usize).map_or(END, |heads| heads[piece as usize]);
-        while let Some(chained) = self.records.get(at as usize) {
-            f(chained.record);
-            at = chained.next;
-        }
+        self.chained(line, piece).for_each(|record| f(*record));
     }
 
-    /// Whether a piece has no records, or one of a single unit, which conflicts with nothing.
-    #[inline]
-    pub(super) fn is_of_one(&self, line: &Line, piece: u32) -> bool {
-        let head = self.chains.get(line.chains as usize).map_or(END, |heads| heads[piece as usize & 31]);
-        let of_one = |chained: &Chained| chained.next == END && chained.record.is_of_one();
-        line.marks == END && self.records.get(head as usize).is_none_or(of_one)
+    /// The pieces that may have accesses of several units.
+    pub(super) fn disputed(&self, line: &Line) -> u32 {
+        let (mut seen, mut disputed, mut at) = (line.recorded, line.again, line.marks);
+        while let Some(mark) = self.marks.get(at as usize) {
+            disputed |= if mark.other.is_none() { seen & mark.pieces } else { mark.pieces };
+            (seen, at) = (seen | mark.pieces, mark.next);
+        }
+        disputed
     }
 
     /// Collects the records of a piece: one for each instruction and kind, in the order of the instructions.
@@ -267,8 +326,9 @@ impl Store {
             (at, count) = (mark.next, count + 1);
         }
         let rest = Line { marks: at, ..*other };
-        if rest.marks == END && rest.chains == END {
-            return;
+        if rest.marks == END && store.table(&rest).is_none() {
+            let listed = store.listed(rest.chains).filter(|(piece, _)| *piece != END);
+            return listed.for_each(|(piece, record)| self.add(line, piece, record));
         }
         for piece in 0..32 {
             store.each(&rest, piece, |record| self.add(line, piece, &record));
@@ -277,7 +337,7 @@ impl Store {
 
     /// Splits each piece of a line into `1 << halvings` pieces; returns part `index`.
     pub(super) fn split(&mut self, line: &Line, halvings: u32, index: u32) -> Line {
-        let mut new = Line { marks: END, chains: END, ..*line };
+        let mut new = Line { unit: line.unit, kinds: line.kinds, ..Line::default() };
         let old = |piece: u32| (index * 32 + piece) >> halvings;
         let mut at = line.marks;
         while let Some(mark) = self.marks.get(at as usize).copied() {
@@ -296,9 +356,11 @@ impl Store {
             self.marks.push(Mark { pieces, lanes, values, varied, next, ..mark });
         }
         for piece in (0..32).filter(|_| line.chains != END) {
-            let mut at = self.chains[line.chains as usize][old(piece) as usize];
+            let mut at = self.first(line, old(piece));
             while let Some(chained) = self.records.get(at as usize).copied() {
-                self.add(&mut new, piece, &chained.record);
+                if chained.piece == old(piece) {
+                    self.add(&mut new, piece, &chained.record);
+                }
                 at = chained.next;
             }
         }
@@ -306,14 +368,21 @@ impl Store {
     }
 
     /// Drops the accesses to some pieces of a line.
-    pub(super) fn forget(&mut self, line: &Line, pieces: u32) {
+    pub(super) fn forget(&mut self, line: &mut Line, pieces: u32) {
         let mut at = line.marks;
         while let Some(mark) = self.marks.get_mut(at as usize) {
             mark.pieces &= !pieces;
             at = mark.next;
         }
-        if let Some(heads) = self.chains.get_mut(line.chains as usize) {
-            bits(pieces).for_each(|piece| heads[piece as usize] = END);
+        line.recorded &= !pieces;
+        for piece in bits(pieces) {
+            let mut at = self.first(line, piece);
+            while let Some(chained) = self.records.get_mut(at as usize) {
+                if chained.piece == piece {
+                    chained.piece = END;
+                }
+                at = chained.next;
+            }
         }
     }
 }

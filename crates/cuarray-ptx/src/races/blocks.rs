@@ -178,8 +178,9 @@ impl Grid {
         let (mut records, mut open, mut found) = (Vec::new(), Vec::new(), Vec::new());
         for page in &self.pages {
             for (index, line) in page.lines.iter().enumerate().filter(|(_, line)| line.may_conflict()) {
+                let disputed = self.store.disputed(line);
                 for piece in 0..32 {
-                    if self.store.is_of_one(line, piece) {
+                    if disputed >> piece & 1 == 0 {
                         open.drain(..).for_each(&mut report);
                         continue;
                     }
@@ -223,8 +224,8 @@ impl Grid {
     pub(crate) fn forget(&mut self, address: u64, size: u64) {
         for number in address / PAGE..=(address + size - 1) / PAGE {
             let Some(place) = self.places.get(&number) else { continue };
-            let (page, store) = (&self.pages[*place], &mut self.store);
-            overlapped(number, page.shift, address, size, |line, pieces| store.forget(&page.lines[line], pieces));
+            let (page, store) = (&mut self.pages[*place], &mut self.store);
+            overlapped(number, page.shift, address, size, |line, pieces| store.forget(&mut page.lines[line], pieces));
         }
     }
 }
