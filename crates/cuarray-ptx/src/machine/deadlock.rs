@@ -17,8 +17,9 @@ use super::address_windows::{LOCAL_WINDOW, SHARED_WINDOW};
 use super::block::{Block, BlockPause};
 use super::fault::{Fault, FaultKind};
 use super::launch::Outlook;
-use super::waiting::Seen;
+use super::waiting::{Polling, Seen};
 use super::warp::{Waiting, Warp};
+use crate::races::span::bits;
 use std::mem::swap;
 
 /// The instructions before the first observation, and the most between two.
@@ -199,7 +200,7 @@ impl Machine<'_> {
     /// Ends the launch if neither the host nor other work can change the memory that its still blocks read: `others` and the running one. Returns whether it
     /// has.
     pub(super) fn end_deadlock<'b>(&mut self, others: impl Iterator<Item = &'b Block>) -> bool {
-        let read = |block: &Block| block.seen.clone().into_iter().map(|seen| seen.address);
+        let read = |block: &Block| block.seen.clone().into_iter().map(|seen| seen.address());
         let mut addresses: Vec<u64> = others.flat_map(read).collect();
         addresses.extend(read(&self.block));
         addresses.sort_unstable();
@@ -220,17 +221,20 @@ impl Machine<'_> {
 
     /// Notes a read of the observed block.
     #[cold]
-    pub(super) fn note_seen(&mut self, mode: u32, size: u32, strong: bool, phase: bool) {
+    pub(super) fn note_seen(&mut self, mode: u32, size: u32, polling: Polling, value: Option<u64>) {
         let (warp, pc) = (self.warp.number, self.pc - 1);
-        let address = self.addresses[Self::first(self.mask) as usize];
-        let address = match space(mode) {
-            SHARED => SHARED_WINDOW | address,
-            LOCAL => LOCAL_WINDOW | address,
-            _ => address,
+        let window = match space(mode) {
+            SHARED => SHARED_WINDOW,
+            LOCAL => LOCAL_WINDOW,
+            _ => 0,
         };
+        let addresses = self.addresses.map(|address| window | address);
         match self.block.seen.iter_mut().find(|seen| (seen.warp, seen.pc) == (warp, pc)) {
-            Some(seen) => seen.mask |= self.mask,
-            None => self.block.seen.push(Seen { warp, pc, mask: self.mask, address, size, strong, phase }),
+            Some(seen) => {
+                bits(self.mask & !seen.mask).for_each(|lane| seen.addresses[lane as usize] = addresses[lane as usize]);
+                seen.mask |= self.mask;
+            }
+            None => self.block.seen.push(Seen { warp, pc, mask: self.mask, addresses, size, polling, value }),
         }
     }
 

@@ -60,4 +60,12 @@ pub struct Fault {
     pub write: bool,
     /// The threads that had not ended, if the launch did [not end](Fault::is_hang).
     pub waiting: Vec<WaitingThreads>,
+    /// The threads of started blocks that had ended then, if the launch did not end.
+    pub ended: u64,
+    /// Those of them that had ended beyond the number that had ended in each block.
+    pub ended_early: u64,
+    /// The blocks whose threads had all ended then.
+    pub ended_blocks: u64,
+    /// The blocks that could not start then, because others wait.
+    pub not_started: u64,
 }

@@ -268,7 +268,10 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
         }
         if let Some(mut fault) = machine.fault.take() {
             if fault.is_hang() {
-                fault.waiting = machine.waiting_threads(blocks.iter().chain([&machine.block]));
+                let all = || blocks.iter().chain([&machine.block]);
+                fault.waiting = machine.waiting_threads(all());
+                let started = u64::from(launch.cluster_blocks());
+                fault.ended = started * threads(launch) - all().map(|block| u64::from(block.live)).sum::<u64>();
             }
             shared.failed.fetch_min(number, Ordering::Relaxed);
             let mut sum = shared.sum.lock().unwrap_or_else(PoisonError::into_inner);
@@ -362,8 +365,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     let finished = AtomicU64::new(0);
     let mut machine = Machine::new(launch, &finished);
     machine.follow_memory_model();
-    let threads: u64 = launch.threads.iter().map(|extent| u64::from(*extent)).product();
-    machine.grid.live = total.saturating_mul(threads).saturating_mul(size as u64);
+    machine.grid.live = total.saturating_mul(threads(launch)).saturating_mul(size as u64);
     let mut waiting: VecDeque<Block> = VecDeque::new();
     // Blocks of the last started cluster that have not run yet.
     let mut fresh: VecDeque<Block> = VecDeque::new();
@@ -425,16 +427,33 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
             _ => waiting.push_back(std::mem::take(&mut machine.block)),
         }
     }
-    ended(machine, waiting, printed)
+    let started = next * size as u64 - fresh.len() as u64;
+    ended(machine, waiting, (started, total * size as u64), printed)
 }
 
-/// The outcome of a launch whose blocks have run in turns; waiting blocks have not ended.
-fn ended(mut machine: Machine<'_>, mut waiting: VecDeque<Block>, mut printed: Vec<(u64, Vec<u8>)>) -> Outcome {
+/// The number of threads of a block.
+fn threads(launch: &Launch) -> u64 {
+    launch.threads.iter().map(|extent| u64::from(*extent)).product()
+}
+
+/// The outcome of a launch whose blocks have run in turns, from the numbers of started blocks and of all. Waiting blocks have not ended.
+fn ended(
+    mut machine: Machine<'_>,
+    mut waiting: VecDeque<Block>,
+    (started, blocks): (u64, u64),
+    mut printed: Vec<(u64, Vec<u8>)>,
+) -> Outcome {
     let launch = machine.launch;
     launch.program.generated.executed(launch.program, launch.kernel, machine.executed);
     let mut fault = machine.fault.take().map(|fault| *fault);
     if let Some(fault) = fault.as_mut().filter(|fault| fault.is_hang()) {
         fault.waiting = machine.waiting_threads(waiting.iter());
+        let live: u64 = waiting.iter().map(|block| u64::from(block.live)).sum();
+        fault.ended = started * threads(launch) - live;
+        // Each block has as many live threads as the one with the most, but for those that ended early.
+        let most = waiting.iter().map(|block| u64::from(block.live)).max().unwrap_or(0);
+        fault.ended_early = started * most - live;
+        (fault.ended_blocks, fault.not_started) = (started - waiting.len() as u64, blocks - started);
     }
     machine.settle_updates(None);
     waiting.iter_mut().for_each(|block| machine.settle_updates(Some(block)));

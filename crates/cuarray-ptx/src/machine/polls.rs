@@ -6,10 +6,11 @@
 //! alone, so it is the same in each run, with and without the search for races.
 
 use super::Machine;
-use super::access_mode::STRONG;
+use super::access_mode::{COMPARES, STRONG, UPDATES};
 use super::memory::Cell;
 use super::pattern::Pattern;
 use super::program::Instruction;
+use super::waiting::Polling;
 use crate::races::span::bits;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
@@ -103,12 +104,11 @@ impl Machine<'_> {
             // SAFETY: this function's contract.
             let digest = unsafe { self.digest::<M>(count) };
             if self.search.observing {
-                return self.note_seen(
-                    instruction.c,
-                    count * size_of::<M>() as u32,
-                    instruction.c & STRONG != 0,
-                    false,
-                );
+                let size = count * size_of::<M>() as u32;
+                // SAFETY: this function's contract.
+                let value = (count == 1).then(|| unsafe { M::get(self.pointers[Self::first(self.mask) as usize]) });
+                let poll = if instruction.c & STRONG != 0 { Polling::Strong } else { Polling::Plain };
+                return self.note_seen(instruction.c, size, poll, value);
             }
             if instruction.c & STRONG != 0 { self.note_poll(digest) } else { self.note_between(digest) }
         }
@@ -123,7 +123,15 @@ impl Machine<'_> {
         // The operation is no change, as which it was counted.
         self.block.changes -= 1;
         if self.search.observing {
-            return self.note_seen(mode, size, result, false);
+            let takes = mode & COMPARES != 0 || mode & UPDATES == 0;
+            let poll = match (result, takes) {
+                (true, true) => Polling::Takes,
+                (true, false) => Polling::Strong,
+                (false, _) => Polling::Plain,
+            };
+            // The digest of one lane is its old word.
+            let value = self.mask.is_power_of_two().then_some(digest);
+            return self.note_seen(mode, size, poll, value);
         }
         if result && !self.polls.off || self.polls.live {
             let digest = bits(self.mask).fold(digest, |digest, lane| join(digest, self.addresses[lane as usize]));

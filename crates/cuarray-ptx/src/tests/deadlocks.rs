@@ -1,7 +1,7 @@
 //! Launches that never end, each beside one that does.
 
 use super::*;
-use crate::machine::Reason;
+use crate::machine::{Reason, WriterState};
 
 /// A kernel over `out`. `%t` is the thread, `%b` the block, and `%f` the address of a flag 512 bytes behind `%out`. `%q` holds in all
 /// threads but the first.
@@ -296,6 +296,55 @@ fn deadlock_names_each_group_of_threads_and_its_reason() {
         ]
     );
     let writer = fault.waiting[0].writer.expect("a thread of the launch wrote the flag");
-    assert!(writer.0 < fault.waiting[0].pc, "{writer:?}");
+    assert!(writer.pc < fault.waiting[0].pc, "{writer:?}");
+    assert_eq!((writer.state, fault.ended, fault.not_started), (WriterState::Lives, 0, 0));
     assert_eq!(fault.waiting[1].thread, [32, 0, 0]);
+}
+
+#[test]
+fn deadlock_tells_the_state_of_the_thread_that_wrote_the_awaited_word() {
+    let lock = "TAKE: atom.acquire.gpu.global.cas.b32 %v, [%f], 0, 1; setp.ne.u32 %p, %v, 0; @%p bra TAKE;";
+    let other_lock = lock.replace("TAKE", "OTHER").replace("[%f]", "[%a]");
+    let opposite = format!(
+        "setp.gt.u32 %p, %t, 1; @%p bra DONE; setp.eq.u32 %p, %t, 0; add.u64 %a, %f, 4; @%p add.u64 %f, %f, 4; @%p sub.u64 %a, %a, 4;\n\
+         {lock} {other_lock}"
+    );
+    let twice = lock.replace("TAKE", "AGAIN");
+    let kept = format!("@%q bra DONE; {lock}");
+    let barrier = "setp.lt.u32 %p, %t, 32; @%q bra LATE; st.volatile.global.u32 [%f], 2; LATE: @!%p bar.sync 0; @!%p bra DONE;\n\
+        POLL: ld.volatile.global.u32 %v, [%f]; setp.ne.u32 %p, %v, 1; @%p bra POLL;";
+    let cases = [
+        (format!("@%q bra DONE; {lock} {twice}"), (1, 32), WriterState::Reader, 31, 0),
+        (opposite, (1, 32), WriterState::WaitsForReader, 30, 0),
+        (kept, (2, 32), WriterState::Ended, 63, 1),
+    ];
+    for (body, shape, state, ended, blocks) in cases {
+        let fault = outcome(&body, shape, KernelOrder::Forward).fault.unwrap();
+        let group = &fault.waiting[0];
+        assert_eq!(group.writer.map(|writer| writer.state), Some(state), "{body}");
+        assert!(group.takes && !group.plain, "{body}");
+        assert_eq!((fault.ended, fault.ended_blocks, fault.not_started), (ended, blocks, 0), "{body}");
+    }
+    let fault = outcome(barrier, (1, 64), KernelOrder::Forward).fault.unwrap();
+    assert_eq!(fault.waiting[0].value, Some(2));
+}
+
+#[test]
+fn deadlock_names_the_word_beside_the_awaited_one() {
+    let body = "@%q bra DONE; setp.eq.u32 %p, %b, 0; @%p bra POLL; st.volatile.global.u32 [%f + 8], 1; bra DONE;\n\
+        POLL: ld.volatile.global.u32 %v, [%f]; setp.eq.u32 %p, %v, 0; @%p bra POLL;";
+    let fault = outcome(body, (2, 32), KernelOrder::Forward).fault.unwrap();
+    let group = &fault.waiting[0];
+    let (distance, writer) = group.beside.expect("a thread wrote the next word but one");
+    assert_eq!((distance, writer.block, writer.state, group.value), (8, 1, WriterState::Ended, Some(0)));
+}
+
+#[test]
+fn deadlock_counts_the_blocks_that_cannot_start() {
+    let body = "@%q bra DONE; atom.global.add.u32 %v, [%f], 1; POLL: ld.volatile.global.u32 %v, [%f]; setp.lt.u32 %p, %v, %n; @%p bra POLL;";
+    let mut memory = vec![0_u64; 1024];
+    let source = kernel(body);
+    let run = Run { source: &source, grid: [8, 1, 1], threads: [32, 1, 1], resident_blocks: 6, ..Run::default() };
+    let fault = run.over(&mut [&mut memory]).fault.unwrap();
+    assert_eq!((fault.not_started, fault.ended_blocks, fault.waiting[0].value), (2, 0, Some(6)));
 }

@@ -162,7 +162,10 @@ impl Run<'_> {
             let without_writers = |outcome: &Outcome| {
                 // Only the search for races knows them.
                 let mut fault = outcome.fault.clone();
-                fault.iter_mut().flat_map(|fault| &mut fault.waiting).for_each(|group| group.writer = None);
+                fault
+                    .iter_mut()
+                    .flat_map(|fault| &mut fault.waiting)
+                    .for_each(|group| (group.writer, group.beside) = (None, None));
                 fault
             };
             assert_eq!(without_writers(&other), without_writers(&outcome), "{way:?}");

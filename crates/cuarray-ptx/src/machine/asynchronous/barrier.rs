@@ -10,6 +10,7 @@ use crate::machine::access_mode::Mode;
 use crate::machine::atomic::Word;
 use crate::machine::memory_model::Write;
 use crate::machine::program::{Exec, Instruction, LEFT_OUT};
+use crate::machine::waiting::Polling;
 use crate::machine::{Flow, Machine};
 use crate::races::causality::phases::Step;
 use crate::races::causality::times::Times;
@@ -178,7 +179,7 @@ pub(crate) unsafe fn wait(machine: &mut Machine<'_>, instruction: &Instruction) 
         machine.watch_step(instruction.c, lane, Step::Waits { complete: complete >> lane & 1 == 1 });
     }
     if machine.search.observing {
-        machine.note_seen(instruction.c, 8, true, true);
+        machine.note_seen(instruction.c, 8, Polling::Phase, None);
     }
     if complete & mask != mask {
         // Other threads have to run before the next test can succeed.
