@@ -8,8 +8,7 @@ use super::access_mode::STRONG;
 use super::program::Instruction;
 use super::{Launch, Machine, Region};
 
-/// The device address of the workspace, above the memory of every caller.
-pub(crate) const ADDRESS: u64 = 0x00ff_0000_0000_0000;
+pub(crate) use crate::races::causality::GRID_WORKSPACE as ADDRESS;
 /// The size of the workspace in bytes: its size, and the word of the barrier.
 const BYTES: u64 = 8;
 

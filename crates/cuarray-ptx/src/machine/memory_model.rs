@@ -527,10 +527,33 @@ impl Machine<'_> {
                 return false;
             }
         }
+        let actor =
+            |access: &Access| Actor { block: access.block as u32, warp: access.thread / 32, lane: access.thread % 32 };
+        let mut sides = [(actor(&race.accesses[0]), conflict.mark.stamp), (actor(&race.accesses[1]), now.stamp)];
         if between && race.accesses[1].block < race.accesses[0].block {
             race.accesses.swap(0, 1);
+            sides.swap(0, 1);
+            race.why = race.why.map(Why::swapped);
+        }
+        if between && race.why.is_none() && !conflict.mark.by_copy && !now.by_copy {
+            self.races.early.add(race, sides);
         }
         self.races.add(self.launch, race, between);
         true
+    }
+
+    /// States that accesses came before the waits of lanes that end now.
+    pub(super) fn note_early_accesses(&mut self, lanes: u32) {
+        if self.races.early.is_empty() {
+            return;
+        }
+        self.with_causality(|machine, _, threads| {
+            let (block, warp) = (machine.block.number as u32, machine.warp.number);
+            let early = &mut machine.races.early;
+            let found = early.end(threads.height, (block, warp, lanes), |lane| &threads.of(warp, lane).view);
+            for (race, own) in found {
+                machine.races.explain(&race, Why::EarlyAccess { first: own == 0 });
+            }
+        });
     }
 }

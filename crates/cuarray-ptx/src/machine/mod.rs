@@ -61,6 +61,7 @@ mod recorder;
 mod region;
 pub(crate) mod services;
 pub(crate) mod special;
+mod stored_where_loaded;
 pub(crate) mod surface;
 pub(crate) mod template;
 pub(crate) mod texture;
@@ -70,6 +71,7 @@ pub(crate) mod undefined;
 mod waiting;
 mod warp;
 mod watch;
+mod writers;
 
 pub use fault::{Fault, FaultKind};
 pub use grid::execute;
@@ -79,6 +81,7 @@ pub use misuse::{Misuse, MisuseKind, Used};
 pub use region::{AccessKind, Alias, Region, Strength, TouchedRange};
 pub use turns::KernelOrder;
 pub use waiting::{Reason, WaitingThreads};
+pub use writers::{Writer, WriterState};
 
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use processor::wide as has_vectors;

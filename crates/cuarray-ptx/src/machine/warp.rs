@@ -532,6 +532,7 @@ impl Machine<'_> {
             }
         }
         self.find_limit();
+        self.note_early_accesses(self.mask);
         self.block.threads_ended(ended, (self.warp.number, self.warp.dead));
         self.grid.threads_ended(ended);
         self.cluster_threads_ended(self.mask);

@@ -13,6 +13,7 @@ pub(crate) mod blocks;
 pub(crate) mod causality;
 pub(crate) mod cell;
 pub(crate) mod deferred;
+pub(crate) mod early;
 pub(crate) mod global_access;
 mod line;
 mod mark;
@@ -30,6 +31,7 @@ use causality::Why;
 use causality::threads::Threads;
 use cell::{Kind, Origin};
 use deferred::Deferred;
+use early::Early;
 use order::Order;
 use page::{PAGE, Shadow};
 use std::cmp::Reverse;
@@ -185,6 +187,7 @@ pub(crate) struct Races {
     pub on: bool,
     pub grid: Grid,
     found: BTreeMap<Key, Candidates>,
+    pub early: Early,
     /// The turn of the grid barrier since which the grid's accesses are recorded.
     pub grid_turn: u32,
 }
@@ -247,6 +250,14 @@ impl Races {
             let race = Race { shared, address, size: conflict.size, accesses, why: None };
             self.add(scene, race, true);
         });
+    }
+
+    /// States why the accesses of a race that was found are unordered.
+    pub(crate) fn explain(&mut self, race: &Race, why: Why) {
+        let is_race =
+            |known: &Race| (known.shared, known.address, known.accesses) == (race.shared, race.address, race.accesses);
+        let found = self.found.values_mut().flatten();
+        found.filter(|(_, known)| is_race(known)).for_each(|(_, known)| known.why = Some(why));
     }
 
     /// Merges the races that another core has found.

@@ -2,9 +2,14 @@
 
 use super::*;
 
-/// The number of orders in which a kernel of two blocks or warps, with one thread each, has races. `%n` is the number of the thread,
-/// `%f` the address of two flags, and `%out` that of the data.
+/// The number of orders in which a kernel has races.
 fn seeds_with_races(body: &str, blocks: bool, orders: &[KernelOrder]) -> usize {
+    races_in(body, blocks, orders).iter().filter(|races| !races.is_empty()).count()
+}
+
+/// The races of a kernel of two blocks or warps, with one thread each, in each order. `%n` is the number of the thread, `%f` the
+/// address of two flags, and `%out` that of the data.
+fn races_in(body: &str, blocks: bool, orders: &[KernelOrder]) -> Vec<Vec<crate::Race>> {
     let who = if blocks {
         "mov.u32 %n, %ctaid.x;"
     } else {
@@ -19,14 +24,14 @@ fn seeds_with_races(body: &str, blocks: bool, orders: &[KernelOrder]) -> usize {
     let (grid, threads) = if blocks { ([2, 1, 1], [1, 1, 1]) } else { ([1, 1, 1], [64, 1, 1]) };
     orders
         .iter()
-        .filter(|order| {
+        .map(|order| {
             let mut memory = vec![0_u64; 256];
-            let run = Run { source: &source, grid, threads, order: **order, ..Run::default() };
+            let run = Run { source: &source, grid, threads, order: *order, ..Run::default() };
             let outcome = run.executed(&mut [&mut memory], Way::Recorded, 1);
             assert_eq!(outcome.fault, None, "{body}");
-            !outcome.races.is_empty()
+            outcome.races
         })
-        .count()
+        .collect()
 }
 
 /// The first thread writes data and raises a flag; it writes again after an answer, or without one. The other one reads twice.
@@ -89,4 +94,15 @@ fn blocks_that_wait_forever_are_stuck_in_every_order() {
         let fault = run.over(&mut []).fault.map(|fault| fault.kind);
         assert!(fault.is_none() || fault == Some(FaultKind::Deadlock), "{order:?}: {fault:?}");
     }
+}
+
+#[test]
+fn second_write_of_a_buffer_lacks_an_answer() {
+    let orders: Vec<_> = (0..20).map(KernelOrder::Random).collect();
+    let is_found = |answer: &str| {
+        let races = races_in(&answered(answer), true, &orders);
+        races.iter().flatten().any(|race| race.why == Some(crate::Why::NoAnswer))
+    };
+    assert!(is_found(""));
+    assert!(!is_found("C: ld.acquire.gpu.global.u32 %v, [%f+4]; nanosleep.u32 20; setp.lt.u32 %p, %v, 1; @%p bra C;"));
 }

@@ -77,7 +77,7 @@ impl Registers {
         self.entries.push(Entry { first: first as u32, read, written, way });
     }
 
-    pub(super) fn way(&self, pc: usize) -> Way {
+    pub(in crate::machine) fn way(&self, pc: usize) -> Way {
         self.entries[pc].way
     }
 

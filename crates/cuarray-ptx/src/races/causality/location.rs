@@ -251,7 +251,7 @@ impl Location {
             self.handover.get_or_insert_default().released.add(block, scope, &released);
             releases = true;
         }
-        if releases {
+        if releases || !strict && op.kind == Kind::Atomic && op.result {
             // Later accesses of the thread are behind the flag.
             threads.clock.tick();
         }

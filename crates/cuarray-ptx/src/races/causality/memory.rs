@@ -13,7 +13,7 @@ use super::stale::Flags;
 use super::threads::{Group, Missed, Scope, Threads};
 use super::times::{Times, thread};
 use super::view::View;
-use super::{Strong, Why};
+use super::{GRID_WORKSPACE, Strong, Why};
 use crate::races::cell::Kind;
 use rustc_hash::FxHashMap;
 
@@ -292,6 +292,10 @@ impl Memory {
             flags.read(own, &write);
         }
         location.operate(threads, clusters, view, (actor, op), strict);
+        if address >> 48 == GRID_WORKSPACE >> 48 {
+            // An access behind the barrier of the grid is not one behind a flag.
+            threads.forget_missed(actor);
+        }
         location.record(mark, scope);
         if passes && mark.kind != Kind::Read {
             location.written = Some(flags.write(own, mark));
@@ -310,11 +314,13 @@ impl Memory {
     }
 }
 
-/// The reason for which two plain accesses are unordered, if the thread has synchronized with the other one.
-fn reason(threads: &Threads, actor: Actor, mark: &Mark, lane: u32) -> Option<Why> {
+/// The reason for which two plain accesses are unordered, if threads of their blocks have synchronized. `rewrites` tells whether
+/// the later one writes what its thread has written before the other one.
+fn reason(threads: &Threads, actor: Actor, mark: &Mark, lane: u32, rewrites: bool) -> Option<Why> {
     let Group { own, view, .. } = threads.of(actor.warp, actor.lane);
     let place = (mark.block, u32::from(mark.warp));
-    if view.of_shared().unknown(threads.height, place, 1 << lane, mark.stamp) == 0 {
+    let knows = |view: &Times| view.unknown(threads.height, place, 1 << lane, mark.stamp) == 0;
+    if knows(&view.of_shared()) {
         return Some(Why::RestrictedFence);
     }
     let observed = own.observed.iter().position(|seen| seen.unknown(threads.height, place, 1 << lane, mark.stamp) == 0);
@@ -323,24 +329,45 @@ fn reason(threads: &Threads, actor: Actor, mark: &Mark, lane: u32) -> Option<Why
         Some(1) => Some(Why::NoAcquire(Scope::Cluster)),
         Some(_) => Some(Why::NoAcquire(Scope::Device)),
         None => {
-            let missed = threads.missed(actor)?;
-            let Missed { why, written, .. } = missed;
-            let is_writer = missed.block.is_none_or(|block| block == mark.block);
-            is_writer.then_some(if mark.stamp > written { Why::BehindFlag } else { why })
+            let of_writer = |missed: Missed| {
+                let Missed { block, why, written } = missed;
+                let is_writer = block.is_none_or(|block| block == mark.block);
+                is_writer.then_some(if mark.stamp > written { Why::BehindFlag } else { why })
+            };
+            let missed = threads.missed(actor).and_then(of_writer);
+            // In strict mode a fence of one thread does not count for another one behind a barrier.
+            if mark.block == actor.block || !threads.is_block(mark.block) || threads.is_strict() {
+                return missed;
+            }
+            let before = || threads.missed_before(actor).and_then(of_writer);
+            match missed {
+                _ if view.has_followed() && knows(&view.with_followed()) => Some(Why::NoFence),
+                _ if view.latest(threads.height, mark.block) >= mark.stamp => Some(Why::OtherWriter { first: true }),
+                Some(why) => Some(why),
+                None if threads.is_known_by_any(place, lane, mark.stamp) => Some(Why::OtherReader { first: false }),
+                None => before().or(rewrites.then_some(Why::NoAnswer)),
+            }
         }
     }
 }
 
 /// Compares an access with an earlier one. Unless `strict`, a flag without a fence orders the reads before it: their values were used
 /// before the flag was written.
-fn meet(threads: &Threads, view: &View, actor: Actor, other: &Mark, strict: bool, found: &mut Vec<Conflict>) -> bool {
+fn meet(
+    threads: &Threads,
+    view: &View,
+    actor: Actor,
+    other: &Mark,
+    (strict, rewrites): (bool, bool),
+    found: &mut Vec<Conflict>,
+) -> bool {
     let mut unknown = other.unknown(view, actor);
     if unknown != 0 && !strict && other.kind == Kind::Read && view.has_followed() {
         unknown = other.unknown(&view.with_followed(), actor);
     }
     if unknown != 0 {
         let lane = unknown.trailing_zeros();
-        found.push(Conflict { mark: *other, lane, why: reason(threads, actor, other, lane) });
+        found.push(Conflict { mark: *other, lane, why: reason(threads, actor, other, lane, rewrites) });
     }
     unknown != 0
 }
@@ -369,7 +396,7 @@ fn keep(cell: &mut Cell, view: &View, actor: Actor, mark: Mark) {
 
 fn read(cell: &mut Cell, threads: &Threads, view: &View, actor: Actor, mark: Mark, found: &mut Vec<Conflict>) {
     for other in cell.iter().filter(|other| other.kind != Kind::Read) {
-        if !meet(threads, view, actor, other, true, found) {
+        if !meet(threads, view, actor, other, (true, false), found) {
             found.extend(other.meets_read_only(&mark));
         }
     }
@@ -432,10 +459,15 @@ fn write(
 ) {
     // Writes of one value have one result in either order. They stay, because other accesses may race with them.
     let mut equal = 0;
+    let is_own = |other: &Mark| {
+        (other.block, u32::from(other.warp), other.lanes >> actor.lane & 1) == (actor.block, actor.warp, 1)
+    };
+    let rewrites = cell.iter().any(|other| other.kind == Kind::Write && is_own(other));
     cell.retain_mut(|other| {
         let equals = !strict && other.kind == Kind::Write && mark.kind == Kind::Write && other.value == mark.value;
         if !equals {
-            if !meet(threads, view, actor, other, strict, found) {
+            let rewrites = rewrites && other.kind == Kind::Read;
+            if !meet(threads, view, actor, other, (strict, rewrites), found) {
                 found.extend(other.meets_read_only(&mark));
             }
             return false;

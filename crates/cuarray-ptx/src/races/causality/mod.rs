@@ -64,6 +64,21 @@ pub use threads::Scope;
 use threads::{Clock, ClusterBarrier, Threads};
 pub(crate) use times::Times;
 
+/// The device address of the workspace of a cooperative launch, whose words are barriers of the grid. It is above the memory of every caller.
+pub const GRID_WORKSPACE: u64 = 0x00ff_0000_0000_0000;
+
+impl Why {
+    /// The reason for the accesses in the other order.
+    pub(crate) fn swapped(self) -> Why {
+        match self {
+            Why::OtherWriter { first } => Why::OtherWriter { first: !first },
+            Why::OtherReader { first } => Why::OtherReader { first: !first },
+            Why::EarlyAccess { first } => Why::EarlyAccess { first: !first },
+            other => other,
+        }
+    }
+}
+
 /// A strong operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strong {
@@ -106,6 +121,23 @@ pub enum Why {
     OldValue,
     /// One access initializes, invalidates or overwrites a barrier object, and the other one is an operation on it.
     BarrierObject,
+    /// Another thread of the block of one access has handed over behind it, and no barrier is between the two.
+    OtherWriter {
+        /// Whether its access is the first one of the race.
+        first: bool,
+    },
+    /// Another thread of the block of one access has waited for the other one, and no barrier is behind its wait.
+    OtherReader {
+        /// Whether the access behind the wait is the first one of the race.
+        first: bool,
+    },
+    /// The first access reads what the thread of the second one has written and handed over before, and now writes again.
+    NoAnswer,
+    /// The thread of one access, the first one of the race if `first` is set, has waited for the other thread only later.
+    EarlyAccess {
+        /// Whether it is the first access.
+        first: bool,
+    },
     /// The second access is a texture fetch or a surface load, which need not see writes of its own launch.
     Texture,
 }

@@ -111,6 +111,9 @@ pub(super) struct Missed {
     pub written: u32,
 }
 
+/// The most races of a block whose threads are searched for one that knows the other access.
+const MOST_ASKED: u32 = 4096;
+
 /// Lanes of a warp with equal knowledge.
 #[derive(Clone)]
 pub(crate) struct Group {
@@ -160,6 +163,10 @@ pub(crate) struct Threads {
     warps: Vec<Vec<Group>>,
     /// For each lane of each warp. Lanes share a group, whatever they have missed.
     missed: Vec<[Option<Missed>; 32]>,
+    /// The last of them, with its thread and its time.
+    last_missed: Option<(Actor, Missed, u32)>,
+    /// The number of calls of [`Threads::is_known_by_any`].
+    asked: Cell<u32>,
     barriers: Vec<Arrivals>,
     /// The views of exited threads.
     ended: Times,
@@ -190,6 +197,8 @@ impl Threads {
             strict,
             warps: vec![vec![group]; warps],
             missed: vec![[None; 32]; warps],
+            last_missed: None,
+            asked: Cell::new(0),
             barriers: vec![Arrivals::default(); BARRIERS],
             ended: Times::default(),
             fenced: false,
@@ -231,6 +240,38 @@ impl Threads {
     /// Remembers an observation that may have ordered nothing, for the text of a later race.
     pub(super) fn miss(&mut self, actor: Actor, missed: Missed) {
         self.missed[actor.warp as usize][actor.lane as usize] = Some(missed);
+        self.last_missed = Some((actor, missed, self.clock.now()));
+    }
+
+    /// Forgets the last observation of a thread.
+    pub(super) fn forget_missed(&mut self, actor: Actor) {
+        self.missed[actor.warp as usize][actor.lane as usize] = None;
+        self.last_missed = None;
+    }
+
+    /// The last observation of another thread of the block, if a barrier orders it before what `actor` does.
+    pub(super) fn missed_before(&self, actor: Actor) -> Option<Missed> {
+        let (by, missed, time) = self.last_missed?;
+        let view = &self.of(actor.warp, actor.lane).view;
+        (view.unknown(self.height, (self.block, by.warp), 1 << by.lane, time) == 0).then_some(missed)
+    }
+
+    /// Whether a thread of the block knows an access. It is asked for the text of a race, and not for each of very many.
+    pub(super) fn is_known_by_any(&self, place: (u32, u32), lane: u32, time: u32) -> bool {
+        let asked = self.asked.get();
+        self.asked.set(asked.saturating_add(1));
+        let mut groups = self.warps.iter().flatten();
+        asked < MOST_ASKED && groups.any(|group| group.view.unknown(self.height, place, 1 << lane, time) == 0)
+    }
+
+    /// Whether each thread keeps its own fences, as the manual says.
+    pub(super) fn is_strict(&self) -> bool {
+        self.strict
+    }
+
+    /// Whether a block has this number, as the agents of copies and of initializations do not.
+    pub(super) fn is_block(&self, number: u32) -> bool {
+        number < (self.initializer - self.block) / 2
     }
 
     /// Adds to a lane's view.

@@ -361,6 +361,19 @@ impl Times {
         settled
     }
 
+    /// The latest time of any thread of a block up to which its accesses are known.
+    pub(super) fn latest(&self, height: u32, block: u32) -> u32 {
+        let Some(mut node) = self.all.as_ref() else { return 0 };
+        let (mut floor, mut level) = (node.floor, height);
+        while level > BLOCK {
+            let Below::Nodes(nodes) = &node.below else { return floor };
+            let Some(below) = &nodes[(thread(block, 0, 0) >> (5 * level)) as usize % BRANCHES] else { return floor };
+            (node, level) = (below, level - 1);
+            floor = floor.max(node.floor);
+        }
+        floor.max(node.top)
+    }
+
     /// The lanes of a mask of a warp whose accesses at `time` are not known.
     #[inline]
     pub(crate) fn unknown(&self, height: u32, (block, warp): (u32, u32), lanes: u32, time: u32) -> u32 {
@@ -451,6 +464,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn latest_time_of_a_block_is_that_of_any_of_its_threads() {
+        let mut times = Times::default();
+        assert_eq!(times.latest(HEIGHT, 3), 0);
+        times.raise_lanes(HEIGHT, (3, 1), 1 << 4, 7);
+        times.raise_lanes(HEIGHT, (3, 2), 1, 5);
+        times.raise_block(HEIGHT, 40, 9);
+        assert_eq!([3, 40, 4].map(|block| times.latest(HEIGHT, block)), [7, 9, 0]);
+        times.join(&Times::all(6));
+        assert_eq!([3, 40, 4].map(|block| times.latest(HEIGHT, block)), [7, 9, 6]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod mixed_sizes;
 mod old_values;
+mod reasons;
 mod restricted_fences;
 mod strict_mode;
 mod strong_stores;
