@@ -9,6 +9,8 @@
 //! code so that diverged threads reconverge, and assigns registers. `float` implements floating-point arithmetic in
 //! every rounding mode.
 
+use image::source::Sources;
+
 mod cores;
 mod error;
 mod float;
@@ -23,15 +25,16 @@ pub use error::Error;
 pub use grammar::ast::ClusterDirectives;
 pub use grammar::header::Header;
 pub use grammar::types::Space;
+pub use image::source::appended as appended_source;
 pub use image::{Image, ImageError};
 pub use machine::address_windows::{LOCAL_WINDOW, SHARED_WINDOW, in_window};
 pub use machine::cluster::RANK_SHIFT;
 pub use machine::program::{Function, Location, Parameter, Program, Synchronization, Variable};
 pub use machine::{
     AccessKind, Alias, Code, Fault, FaultKind, KernelOrder, Launch, Misuse, MisuseKind, NoService, Outcome, Outlook,
-    Reason, Region, Service, Strength, TouchedRange, Used, WaitingThreads, execute,
+    Reason, Region, Service, Strength, TouchedRange, Used, WaitingThreads, Writer, WriterState, execute,
 };
-pub use races::causality::{Scope, Why};
+pub use races::causality::{GRID_WORKSPACE, Scope, Why};
 pub use races::{Access, Race, Wait};
 pub use texture::{
     AddressMode, ChannelKind, FilterMode, Format, Geometry, Image as TextureImage, Level, Opaque, ReadMode, Sampler,
@@ -45,6 +48,7 @@ pub use texture::{
 pub fn load(image: &Image) -> Result<Program, Error> {
     let mut program = resolve::resolve(&parsed(image)?)?;
     program.max_registers = image.max_registers;
+    program.sources = Sources::of(image.modules.iter().map(|(_, text)| text.as_str()));
     Ok(program)
 }
 

@@ -5,6 +5,7 @@
 
 mod compression;
 mod fatbin;
+pub(crate) mod source;
 
 use std::ffi::CStr;
 

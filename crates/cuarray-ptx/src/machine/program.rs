@@ -11,6 +11,7 @@ use super::undefined::Registers;
 use super::{Flow, Machine};
 use crate::grammar::ast::ClusterDirectives;
 use crate::grammar::types::{Space, Type, Width};
+use crate::image::source::Sources;
 pub(crate) use crate::races::update::{InPlace, Reached};
 use crate::texture::{Opaque, Sampler};
 use std::collections::HashMap;
@@ -209,6 +210,8 @@ pub struct Program {
     pub(crate) kernels: HashMap<String, u32>,
     /// The names of source files, by number.
     pub(crate) files: HashMap<u32, String>,
+    /// The text of source files that the image has.
+    pub(crate) sources: Sources,
     /// Whether NVIDIA's compiler made a module.
     pub(crate) is_of_nvvm: bool,
     /// Static shared memory in bytes, with the reserved area; dynamic shared memory follows.
@@ -282,32 +285,6 @@ impl Program {
         self.locations.get(pc as usize).copied()
     }
 
-    /// Whether an instruction stores a value at the address from which another one, shortly before it, has loaded what the value is
-    /// computed from: an update such as `x += 1`.
-    pub fn is_update(&self, load: u32, store: u32) -> bool {
-        const LONGEST: u32 = 64;
-        let (Some(from), Some(to)) = (self.code.get(load as usize), self.code.get(store as usize)) else {
-            return false;
-        };
-        if load >= store || store - load > LONGEST || (from.a, from.imm) != (to.a, to.imm) {
-            return false;
-        }
-        let registers = |pc| (self.operands_of.read(pc), self.operands_of.written(pc));
-        let mut computed = registers(load as usize).1.to_vec();
-        for pc in load as usize + 1..store as usize {
-            let (read, written) = registers(pc);
-            if written.iter().any(|register| register.place() == from.a) {
-                return false;
-            }
-            if read.iter().any(|register| computed.contains(register)) {
-                computed.extend(written);
-            } else if self.code[pc].guard & UNGUARDED != 0 {
-                computed.retain(|register| !written.contains(register));
-            }
-        }
-        registers(store as usize).0.iter().any(|register| computed.contains(register))
-    }
-
     /// The bytes of an element that an instruction loads from, or stores to, shared memory.
     pub fn shared_element(&self, pc: u32) -> Option<u32> {
         self.shared_elements.get(&pc).copied()
@@ -316,6 +293,16 @@ impl Program {
     /// The name of a source file, by the number of [`Location::file`].
     pub fn file(&self, number: u32) -> Option<&str> {
         self.files.get(&number).map(String::as_str)
+    }
+
+    /// A line of a source file whose text the image has, counted from 1.
+    pub fn text(&self, file: &str, line: u32) -> Option<&str> {
+        self.sources.line(file, line)
+    }
+
+    /// The text of a source file that the image has.
+    pub fn whole_text(&self, file: &str) -> Option<String> {
+        self.sources.text(file)
     }
 
     /// The file and the line of a function's first instruction that has one. The call of an inlined function is the line of its caller.
@@ -547,6 +534,16 @@ impl Program {
     /// Whether a kernel uses results of atomic operations and has no fence, so that nothing orders what they may hand over.
     pub fn may_lack_fences(&self, kernel: u32) -> bool {
         self.hand_over(kernel).results && !self.hands_over(kernel)
+    }
+
+    /// The names of the static shared variables that a kernel uses.
+    pub fn shared_names(&self, kernel: u32) -> impl Iterator<Item = &str> {
+        let reachable = self.reachable(kernel);
+        let used = reachable.into_iter().flat_map(|number| &self.functions[number as usize].shared);
+        let mut used: Vec<u32> = used.copied().collect();
+        used.sort_unstable();
+        used.dedup();
+        used.into_iter().map(|number| self.variables[number as usize].name.as_str())
     }
 
     /// The bytes of static shared memory that a kernel uses.

@@ -233,6 +233,7 @@ impl<'a> Symbols<'a> {
             functions: Vec::new(),
             kernels: Default::default(),
             files: Default::default(),
+            sources: Default::default(),
             is_of_nvvm: modules.iter().any(|module| module.is_of_nvvm),
             shared: 0,
             reserves: false,
