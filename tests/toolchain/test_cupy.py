@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
+from cuarray_sim import findings
 from cuarray_sim.cupy.finder import is_built
 
 pytestmark = [pytest.mark.usefixtures("nvrtc"), pytest.mark.cuarray_sim_leaks]
@@ -21,3 +23,20 @@ def test_kernels_run_without_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = cupy.RawKernel('extern "C" __global__ void add(float *x) { x[threadIdx.x] += 1; }', "add")
     kernel((1,), (32,), (array,))
     assert array[:3].get().tolist() == [1, 2, 3]
+
+
+@pytest.mark.cuarray_sim(expect="kernel-race")
+def test_finding_shows_the_line_of_a_file_that_cupy_has_deleted() -> None:
+    cupy = pytest.importorskip("cupy")
+    source = """extern "C" __global__ void turn(int *out) {
+    __shared__ int tile[64];
+    tile[threadIdx.x] = threadIdx.x;
+    out[threadIdx.x] = tile[63 - threadIdx.x];
+}"""
+    kernel = cupy.RawKernel(source, "turn", options=("-lineinfo",))
+    kernel((1,), (64,), (cupy.zeros(64, dtype=cupy.int32),))
+    cupy.cuda.Device().synchronize()
+    (race,) = findings()["findings"]
+    places = [side["place"] for side in race["sides"]]
+    assert {place["text"].strip() for place in places} == {line.strip() for line in source.splitlines()[2:4]}
+    assert not any(Path(place["source"]["file"]).exists() for place in places)

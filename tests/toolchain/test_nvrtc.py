@@ -32,11 +32,19 @@ def compiled(*options: bytes, source: bytes = SOURCE) -> tuple[int, dict[str, by
 
 @pytest.mark.parametrize("form", [(b"-arch=sm_90",), (b"--gpu-architecture=sm_90",), (b"-arch", b"sm_90")])
 def test_machine_code_of_a_device_is_ptx(form: tuple[bytes, ...]) -> None:
-    result, outputs = compiled(*form, b"-lineinfo")
+    result, outputs = compiled(*form)
     assert result == 0
     assert b".target sm_90" in outputs["CUBIN"]
     assert outputs["CUBIN"] == outputs["PTX"]
     assert outputs["lowered"] in outputs["CUBIN"]
+
+
+def test_source_follows_code_with_lines() -> None:
+    result, outputs = compiled(b"-arch=sm_90", b"-lineinfo", source=SOURCE + b"\n// end")
+    assert result == 0
+    behind = b"\n// source of program.cu\n//| " + SOURCE + b"\n//| // end\n\0"
+    assert outputs["CUBIN"] == outputs["PTX"].removesuffix(b"\0") + behind
+    assert SOURCE not in outputs["PTX"]
 
 
 def test_virtual_architecture_has_no_machine_code() -> None:

@@ -1,10 +1,12 @@
 //! The C functions of NVRTC. The shared libraries export them by [`nvrtc_exports!`](crate::nvrtc_exports).
 
+use super::options::wants_lines;
+use super::sources;
 use super::virtual_architecture;
 use crate::library::{Library, Symbols};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
-use std::sync::{LazyLock, Mutex, Once, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError};
 use std::{mem, ptr};
 
 const INVALID_INPUT: c_int = 3;
@@ -23,10 +25,10 @@ struct Functions(HashMap<&'static str, usize>);
 
 static LIBRARIES: [Library<Functions>; 2] = [Library::new("libnvrtc.so.12"), Library::new("libnvrtc.so.13")];
 
-/// The programs that were compiled to PTX in place of machine code.
-static COMPILED_TO_PTX: LazyLock<Mutex<HashSet<usize>>> = LazyLock::new(Mutex::default);
+/// The programs that were compiled to PTX in place of machine code, with the text that follows their PTX.
+static COMPILED_TO_PTX: LazyLock<Mutex<HashMap<usize, String>>> = LazyLock::new(Mutex::default);
 
-fn compiled_to_ptx() -> std::sync::MutexGuard<'static, HashSet<usize>> {
+fn compiled_to_ptx() -> MutexGuard<'static, HashMap<usize, String>> {
     COMPILED_TO_PTX.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -80,7 +82,7 @@ macro_rules! __nvrtc_functions {
             nvrtcVersion(major_out: *mut c_int, minor: *mut c_int);
             nvrtcGetNumSupportedArchs(count: *mut c_int);
             nvrtcGetSupportedArchs(architectures: *mut c_int);
-            nvrtcCreateProgram(program: *mut Program, source: *const c_char, name: *const c_char, headers: c_int, texts: Strings, names: Strings);
+            nvrtcCreateProgram(program: *mut Program, source: *const c_char, name: *const c_char, headers: c_int, texts: Strings, names: Strings) as own;
             nvrtcDestroyProgram(program: *mut Program) as own;
             nvrtcCompileProgram(program: Program, count: c_int, options: Strings) as own;
             nvrtcGetPTXSize(program: Program, size: *mut usize);
@@ -160,7 +162,35 @@ pub unsafe fn nvrtcCompileProgram(major: u32, program: Program, count: c_int, op
     // SAFETY: the contract of this function; the strings live during the call.
     let result = unsafe { compile(program, count, pointers.as_ptr()) };
     if result == 0 {
-        compiled_to_ptx().insert(program.addr());
+        let source = if wants_lines(&texts) { sources::comments(program.addr()) } else { String::new() };
+        compiled_to_ptx().insert(program.addr(), source);
+    }
+    result
+}
+
+/// `nvrtcCreateProgram`, whose source is kept for programs with lines.
+///
+/// # Safety
+/// As the manual of NVRTC says.
+pub unsafe fn nvrtcCreateProgram(
+    major: u32,
+    program: *mut Program,
+    source: *const c_char,
+    name: *const c_char,
+    headers: c_int,
+    texts: Strings,
+    names: Strings,
+) -> c_int {
+    type Create = unsafe extern "C" fn(*mut Program, *const c_char, *const c_char, c_int, Strings, Strings) -> c_int;
+    let Some(function) = find(major, "nvrtcCreateProgram") else { return INTERNAL_ERROR };
+    // SAFETY: NVIDIA's function has the documented signature; the contract is that of this function.
+    let result =
+        unsafe { mem::transmute::<*const c_void, Create>(function)(program, source, name, headers, texts, names) };
+    if result == 0 && !program.is_null() && !source.is_null() && !name.is_null() {
+        // SAFETY: the call has succeeded, so the program is written, and both are strings, by the contract of this function.
+        let (program, source, name) =
+            unsafe { (program.read_unaligned(), CStr::from_ptr(source), CStr::from_ptr(name)) };
+        sources::keep(program.addr(), name, source);
     }
     result
 }
@@ -170,9 +200,15 @@ pub unsafe fn nvrtcCompileProgram(major: u32, program: Program, count: c_int, op
 /// # Safety
 /// As the manual of NVRTC says.
 pub unsafe fn nvrtcGetCUBINSize(major: u32, program: Program, size: *mut usize) -> c_int {
-    if compiled_to_ptx().contains(&program.addr()) {
+    let source = compiled_to_ptx().get(&program.addr()).map(String::len);
+    if let Some(source) = source {
         // SAFETY: the contract of this function.
-        return unsafe { nvrtcGetPTXSize(major, program, size) };
+        let result = unsafe { nvrtcGetPTXSize(major, program, size) };
+        if result == 0 && !size.is_null() {
+            // SAFETY: the call has written the size.
+            unsafe { size.write_unaligned(size.read_unaligned() + source) };
+        }
+        return result;
     }
     let Some(function) = find(major, "nvrtcGetCUBINSize") else { return INTERNAL_ERROR };
     // SAFETY: NVIDIA's function has the documented signature; the contract is that of this function.
@@ -186,9 +222,26 @@ pub unsafe fn nvrtcGetCUBINSize(major: u32, program: Program, size: *mut usize) 
 /// # Safety
 /// As the manual of NVRTC says.
 pub unsafe fn nvrtcGetCUBIN(major: u32, program: Program, cubin: *mut c_char) -> c_int {
-    if compiled_to_ptx().contains(&program.addr()) {
+    let source = compiled_to_ptx().get(&program.addr()).cloned();
+    if let Some(source) = source {
+        let mut size = 0_usize;
+        // SAFETY: the size is writable, and the contract of this function.
+        let result = unsafe { nvrtcGetPTXSize(major, program, &raw mut size) };
+        if result != 0 {
+            return result;
+        }
         // SAFETY: the contract of this function.
-        return unsafe { nvrtcGetPTX(major, program, cubin) };
+        let result = unsafe { nvrtcGetPTX(major, program, cubin) };
+        if result == 0 && size > 0 && !source.is_empty() {
+            // SAFETY: the buffer has the size that `nvrtcGetCUBINSize` states: that of the PTX, and of the source. The nul of the
+            // PTX moves to the end.
+            unsafe {
+                let end = cubin.add(size - 1);
+                ptr::copy_nonoverlapping(source.as_ptr().cast(), end, source.len());
+                end.add(source.len()).write(0);
+            }
+        }
+        return result;
     }
     let Some(function) = find(major, "nvrtcGetCUBIN") else { return INTERNAL_ERROR };
     // SAFETY: NVIDIA's function has the documented signature; the contract is that of this function.
@@ -205,7 +258,9 @@ pub unsafe fn nvrtcDestroyProgram(major: u32, program: *mut Program) -> c_int {
     let Some(function) = find(major, "nvrtcDestroyProgram") else { return INTERNAL_ERROR };
     if !program.is_null() {
         // SAFETY: the pointer is readable, by the contract of this function.
-        compiled_to_ptx().remove(&unsafe { program.read_unaligned() }.addr());
+        let handle = unsafe { program.read_unaligned() };
+        compiled_to_ptx().remove(&handle.addr());
+        sources::forget(handle.addr());
     }
     // SAFETY: NVIDIA's function has the documented signature; the contract is that of this function.
     unsafe { mem::transmute::<*const c_void, unsafe extern "C" fn(*mut Program) -> c_int>(function)(program) }

@@ -39,6 +39,13 @@ pub fn virtual_architecture(options: &[String]) -> Option<Vec<String>> {
     found.then_some(replaced)
 }
 
+/// Whether the options request the lines of the source.
+pub(super) fn wants_lines(options: &[String]) -> bool {
+    const LINES: [&str; 6] =
+        ["-lineinfo", "--lineinfo", "--generate-line-info", "-generate-line-info", "-G", "--device-debug"];
+    options.iter().any(|option| LINES.contains(&option.trim()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +74,13 @@ mod tests {
         {
             assert_eq!(replaced(options), None, "{options:?}");
         }
+    }
+
+    #[test]
+    fn lines_are_requested_by_each_form_of_the_option() {
+        let wants = |option: &str| wants_lines(&["-arch=sm_90".to_owned(), option.to_owned()]);
+        assert!(["-lineinfo", "--generate-line-info", "-G", " -lineinfo"].iter().all(|option| wants(option)));
+        assert!(!["-g", "-DG", "-I"].iter().any(|option| wants(option)));
     }
 
     #[test]
