@@ -29,6 +29,9 @@ advice! {
          wait for it before",
     OrderStreams { from: String, before: String, to: String, after: String } =>
         "record an event on {from} after {before} and make {to} wait for it before {after}",
+    OrderTorchStreams { from: String, before: String, to: String, after: String } =>
+        "let {to} wait for {from} after {before} and before {after}, by wait_stream or an event; if the later call has a new tensor in the bytes \
+         of a released one, call record_stream on the released tensor, with {from}, before its release",
     OrderHostAfterStream { from: String, before: String, after: String } =>
         "synchronize with {from}, or with an event recorded there after {before}, before {after}",
     OrderStreamAfterHost { from: String, before: String, after: String } =>
@@ -55,9 +58,11 @@ advice! {
         "wait until the bulk copy has read its source (cp.async.bulk.wait_group.read) before the block ends: its shared memory ends \
          with it",
     WriteFirst => "write these bytes (a copy, a fill, a kernel) before they are read",
-    WriteSharedFirst => "write shared memory before it is read: each block starts with undefined bytes",
+    WriteSharedFirst =>
+        "write shared memory before it is read, or correct the index or the condition of the read: each block starts with undefined bytes",
     WriteSharedBeforeUse { used: &'static str, from: String } =>
-        "write shared memory before it is read: each block starts with undefined bytes. The value {used}, and {from} has read it",
+        "write shared memory before it is read, or correct the index or the condition of the read: each block starts with undefined \
+         bytes. The value {used}, and {from} has read it",
     WriteLocalBeforeUse { used: &'static str, from: String } =>
         "set the variable before its value is used: local memory starts with undefined bytes. The value {used}, and {from} has read it",
     WriteBlockBeforeUse { used: &'static str, from: String } =>
@@ -131,16 +136,42 @@ advice! {
     OrderBlocks =>
         "give each block its own memory, use atomic operations, or order the blocks: two kernels in place of one, or a barrier of \
          the grid in a cooperative launch; if the two should not meet, correct the index or the condition of one",
+    OrderWritesOfBlocks =>
+        "give each block its own memory, use atomic operations, or order the blocks: two kernels in place of one, or a barrier of \
+         the grid in a cooperative launch; if the two should not meet, correct the index or the condition of one, or remove the write that is \
+         one too many",
+    MakeBothAtomicOrMove =>
+        "one access is atomic and the other one is plain: make both atomic; if the plain one belongs before or behind all atomic ones, move the \
+         access to another kernel, or put a barrier of the grid between the two; if the two should not meet, correct the index or the condition \
+         of one",
+    BarrierBeforeHandOver { access: char, barrier: &'static str } =>
+        "another thread of the block of {access} hands {access} over (by a flag, a lock or a counter), and no barrier is between the two: put \
+         a barrier ({barrier}) between {access} and the hand-over",
+    BarrierBehindWait { access: char, barrier: &'static str } =>
+        "another thread of the block of {access} has waited for the other access (at a flag, a lock or a counter), and no barrier is \
+         between that wait and {access}: put a barrier ({barrier}) there, or move {access} behind one",
+    AwaitAnswer =>
+        "the thread writes again what it has handed over, while the other one may still read it: wait before the write for a flag or counter \
+         that the reader writes behind its read, put a barrier of the grid between the two, or write to other memory",
+    MoveBehindWait { access: char, advice: String } =>
+        "the thread of {access} waits for the other thread only behind {access}: if it should see the other access, move {access} behind \
+         that wait (at a flag, a lock or a barrier of the grid); else {advice}",
+    CheckAtomically { swap: &'static str, advice: String } =>
+        "a thread tests these bytes and stores there if they pass, and the other thread does so between the two: test and store by one atomic \
+         operation ({swap}); else {advice}",
     UpdateAtomically { atomic: &'static str } =>
         "both threads load these bytes, compute, and store the result there: update them by an atomic operation ({atomic}), or let one \
          thread do it; a lock orders them only if both hold the same lock from the load to the store",
+    UpdateAtomicallyOrFence { atomic: &'static str, fences: &'static str } =>
+        "both threads load these bytes, compute, and store the result there: update them by an atomic operation ({atomic}), or let one \
+         thread do it; if a lock of atomic operations should order the two, it lacks fences: {fences}",
     SeparateArrays { one: u32, other: u32, barrier: &'static str } =>
         "the two access elements of {one} and {other} bytes in dynamic shared memory: if they belong to two arrays, these overlap, so begin \
          each array behind the last element of the one before; if they belong to one, put a barrier ({barrier}) between the two",
     MakeBothAtomic { barrier: &'static str } => "make both atomic, or put a barrier ({barrier}) between the two",
     WarpBarrier { barrier: &'static str } =>
-        "put {barrier} between the two: without it the threads of a warp are unordered; if the two should not meet, correct the index or the \
-         condition of one",
+        "put {barrier} between the two: without it the threads of a warp are unordered; if one is there, let the lanes of both take part \
+         in it, or move the access to its other side; if the two should not meet, correct the index or the condition of one",
     BlockBarrier { barrier: &'static str } =>
         "put a barrier ({barrier}) between the two, which all threads of the block reach; if one is there, move the access to its other \
          side; if the two should not meet, correct the index or the condition of one",
@@ -165,7 +196,8 @@ advice! {
         "if a flag or lock of atomic operations should order the two, it lacks fences: {fences}; else {advice}",
     AccessBeforeFlag { barrier: &'static str } =>
         "the data's access is behind the write of the flag that should hand it over: move the access before that write (the release), \
-         and let the threads of the block meet at a barrier ({barrier}) between the two",
+         and let the threads of the block meet at a barrier ({barrier}) between the two; or wait for another flag, or another value of it, \
+         that is written behind the access",
     FenceBehindData { fences: &'static str } =>
         "both accesses are strong, but a fence is missing between the data's write and the flag's write, or behind the read of the \
          flag, so the read may return an old value: {fences}",
@@ -215,6 +247,44 @@ advice! {
         "wait at the mbarrier of the copy, for the phase that expects its bytes, before its source is written",
 
     // Launches that do not end.
+    ReleaseOwnLock { groups: String } =>
+        "the thread waits for a lock that it has taken itself: remove the second taking, or give the lock back before it: {groups}",
+    OrderLocks { groups: String } =>
+        "each of the threads has taken a lock that another one waits for: let all threads take the locks in one order, for instance by \
+         ascending index: {groups}",
+    ReleaseLock { groups: String } =>
+        "no thread gives the lock back that they wait for: give it back on each way, also before each return, and let no thread take it \
+         twice: {groups}",
+    ReleaseBeforeEnd { groups: String } =>
+        "the thread that took the lock last has ended without giving it back: give the lock back before each return, or move the return \
+         before the taking: {groups}",
+    LaunchFewerBlocks { resident: u64, waiting: u64, groups: String } =>
+        "the {resident} blocks that are resident at once wait for {waiting} blocks that can start only after them: launch at most \
+         {resident} blocks and loop over the data (a grid-stride loop), or remove the wait for other blocks: {groups}",
+    ReadInLoop { groups: String } =>
+        "the loop reads no memory, so no other thread can end it: if it waits for memory, the compiler reads that once, so read it by an \
+         atomic or volatile access; else correct the condition of the loop: {groups}",
+    WriteBeforeBarrier { groups: String } =>
+        "some threads poll memory, and the others wait for them at a barrier, so nothing behind the barrier can end the poll: move the \
+         awaited write before the barrier, or the poll behind it: {groups}",
+    CorrectPolledIndex { place: String, distance: String, groups: String } =>
+        "no thread has written what they read, and {distance} it are written by {place}: if the two should meet, correct the index \
+         of one: {groups}",
+    AwaitOtherPhase { groups: String } =>
+        "no thread is left to arrive at the barrier object: let the missing ones arrive, or wait for another value of the parity (a wait \
+         for parity 1 of a new barrier object ends at once, as a producer's first wait should): {groups}",
+    LetEndedTakePart { ended: String, groups: String } =>
+        "{ended} ended, and the others wait: if these should write or count first, correct the condition under which they return, or \
+         move the return before the ticket or count that they have taken; or count only the threads that take part: {groups}",
+    AwaitLastValue { value: String, groups: String } =>
+        "the thread that wrote the bytes last has ended, so they {value}: correct the condition of the wait, or let that thread write \
+         what is awaited: {groups}",
+    LetOneGoOn { groups: String } =>
+        "all threads that are left wait themselves: correct the condition of a wait, so that one of them goes on, or \
+         move a write before the wait that it is behind; or let the host write it: {groups}",
+    CompleteBarrier { groups: String } =>
+        "no barrier completes: let all threads that it counts arrive at each, outside of code that only some of them execute, or correct \
+         its count: {groups}",
     EndWait { groups: String } =>
         "change what the threads wait for, or let the missing ones arrive: {groups}",
 

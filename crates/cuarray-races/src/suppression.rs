@@ -239,6 +239,8 @@ mod tests {
             block: [0; 3],
             thread: [0; 3],
             atomic: false,
+            text: None,
+            argument: None,
             source: Some(SourceLine { file: file.into(), line: 796 }),
             inlined_at: None,
             ptx_line: None,

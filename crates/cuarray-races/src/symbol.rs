@@ -29,7 +29,7 @@ pub fn kernel_name(symbol: &str) -> String {
 }
 
 /// The name of a variable in its source, from a mangled symbol: `_ZZ6smoothPfE4part` is `smooth::part`, a variable of a function.
-pub(crate) fn variable_name(symbol: &str) -> String {
+pub fn variable_name(symbol: &str) -> String {
     if let Some(name) = symbol.strip_prefix("_ZL") {
         return kernel_name(&format!("_Z{name}"));
     }

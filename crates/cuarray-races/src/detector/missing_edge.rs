@@ -19,11 +19,19 @@ pub(super) fn between(detector: &Detector, first: &Operation, second: &Operation
     }
     let (from, to) = (outside(detector, first), outside(detector, second));
     match (is_host(detector, first), is_host(detector, second)) {
+        (false, false) if [first, second].into_iter().all(is_of_torch) => {
+            Advice::OrderTorchStreams { from, before, to, after }
+        }
         (false, false) => Advice::OrderStreams { from, before, to, after },
         (false, true) => Advice::OrderHostAfterStream { from, before, after },
         (true, false) => Advice::OrderStreamAfterHost { from, before, after },
         (true, true) => Advice::OrderHosts { from, before, to, after },
     }
+}
+
+/// Whether PyTorch made the call of an operation. Its allocator may give the bytes of a released tensor to another one.
+fn is_of_torch(operation: &Operation) -> bool {
+    operation.caller.site.library.as_deref() == Some("torch")
 }
 
 /// The wait that a dependent launch lacks, if the other operation precedes it in its stream or graph.

@@ -32,6 +32,7 @@ impl Lanes {
                 device: info.and_then(|info| info.device),
                 name,
                 made: info.and_then(|info| info.made.as_ref()).map(|made| made.caller.site.clone()),
+                variable: None,
             });
             next
         })

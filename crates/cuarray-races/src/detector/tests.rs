@@ -121,7 +121,21 @@ fn kernel_findings(races: &[[(u32, AccessKind, u32); 2]]) -> usize {
             let source = Some(SourceLine { file: "k.cu".into(), line });
             let (block, thread, language) = ([0; 3], [thread, 0, 0], Language::Cuda);
             let (inlined_at, ptx_line, atomic, has_lines) = (None, None, false, true);
-            (access, KernelPlace { block, thread, atomic, source, inlined_at, ptx_line, has_lines, language })
+            (
+                access,
+                KernelPlace {
+                    block,
+                    thread,
+                    atomic,
+                    source,
+                    inlined_at,
+                    text: None,
+                    argument: None,
+                    ptx_line,
+                    has_lines,
+                    language,
+                },
+            )
         });
         let (bytes, missing) = (Range { address: 0, length: 4 }, Advice::OrderBlocks);
         let race = KernelRace { bytes, variable: None, sides, missing, width: 0 };
@@ -141,4 +155,21 @@ fn races_of_one_bug_in_a_kernel_are_one_finding() {
     assert_eq!(kernel_findings(&[[(5, Write, 0), (3, Read, 1)], [(5, Write, 0), (5, Write, 2)]]), 2);
     // A read before the next write, in a loop, needs another barrier.
     assert_eq!(kernel_findings(&[[(5, Write, 0), (3, Read, 1)], [(3, Read, 0), (5, Write, 1)]]), 2);
+}
+
+#[test]
+fn advice_for_streams_of_pytorch_names_its_calls() {
+    let mut detector = Detector::new(HostThreads::InOrderOfCalls);
+    let [mut one, mut other] = [1, 2].map(|handle| detector.new_lane(LaneKind::NonBlocking, handle, Some(0)));
+    let of_torch = |line| {
+        let mut caller = caller_at(line);
+        caller.site = Arc::new(Site { library: Some("torch".into()), ..(*caller.site).clone() });
+        caller
+    };
+    detector.allocate(of_torch(1), Block::new(0, 64, "device", 0), false);
+    detector.issue(&mut one, of_torch(2), Effect::Fill(Region::row(0, 16)));
+    detector.issue(&mut other, of_torch(3), Effect::Fill(Region::row(0, 16)));
+    let report = detector.report(false);
+    let missing = report.findings[0].missing.as_deref().unwrap();
+    assert!(missing.contains("wait_stream") && missing.contains("record_stream"), "{missing}");
 }

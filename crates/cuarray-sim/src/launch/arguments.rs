@@ -35,6 +35,15 @@ pub(super) fn argument(program: &Program, kernel: u32, parameter: usize) -> Stri
 
 /// The arguments that point to memory, or to its end, as the rest of a sentence; nothing if none does.
 pub(super) fn pointing_to(launch: &Launch, memory: Range<u64>) -> String {
+    match pointing(launch, memory) {
+        None => String::new(),
+        Some(names) if names.contains(" and ") => format!(", to which {names} point"),
+        Some(name) => format!(", to which {name} points"),
+    }
+}
+
+/// The arguments that point to memory, or to its end.
+pub(super) fn pointing(launch: &Launch, memory: Range<u64>) -> Option<String> {
     let points = |offset: u32| {
         launch
             .parameters
@@ -44,11 +53,7 @@ pub(super) fn pointing_to(launch: &Launch, memory: Range<u64>) -> String {
     let parameters = launch.program.functions()[launch.kernel as usize].parameters.iter().enumerate();
     let pointing = parameters.filter(|(_, parameter)| parameter.size == 8 && points(parameter.offset));
     let names: Vec<String> = pointing.map(|(index, _)| argument(&launch.program, launch.kernel, index)).collect();
-    match &names[..] {
-        [] => String::new(),
-        [one] => format!(", to which {one} points"),
-        several => format!(", to which {} point", several.join(" and ")),
-    }
+    (!names.is_empty()).then(|| names.join(" and "))
 }
 
 /// The types of the arguments, from the mangled symbol of a kernel.
@@ -122,7 +127,8 @@ fn names_of(program: &Program, kernel: u32) -> Option<Vec<String>> {
     let function = &program.functions()[kernel as usize];
     let (file, line) = program.first_line(kernel)?;
     let name = kernel_name(&function.name);
-    let text = fs::read_to_string(program.file(file)?).ok()?;
+    let file = program.file(file)?;
+    let text = fs::read_to_string(file).ok().or_else(|| program.whole_text(file))?;
     names_in(&text, line as usize, name.rsplit("::").next()?)
 }
 

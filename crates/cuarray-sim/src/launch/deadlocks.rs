@@ -1,13 +1,15 @@
 //! Launches whose threads wait forever: whether the host or other work can end that, and the finding.
 
-use super::findings::{place, shared_variable};
+use super::end_of_wait::end_of_wait;
+use super::findings::{place, place_of, shared_variable};
 use crate::objects::allocation::{Allocation, Kind, Memory};
 use crate::objects::launch::Launch;
 use crate::state::State;
 use cuarray_abi::CUstream;
-use cuarray_ptx::{Fault, Outlook, Reason, WaitingThreads, in_window};
+use cuarray_ptx::{Fault, GRID_WORKSPACE, Outlook, Reason, WaitingThreads, in_window};
 use cuarray_races::finding::{AccessKind, KernelPlace, Range, Variable};
-use cuarray_races::{Advice, Ticket, WaitingSide};
+use cuarray_races::report::variable_name;
+use cuarray_races::{Ticket, WaitingSide};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -108,17 +110,14 @@ fn in_words(launch: &Launch, letter: char, group: &WaitingThreads) -> String {
     let does = match group.reason {
         Reason::Reads { address, size, phase, several } => {
             let what = match in_window(address) {
+                _ if address >> 48 == GRID_WORKSPACE >> 48 => "the word of the barrier of the grid".to_owned(),
                 Some(("shared", offset)) => variable_at(launch, offset),
                 Some((space, offset)) => format!("byte {offset} of {space} memory"),
                 None => format!("the {size} bytes at {address:#x}"),
             };
             let several = if several { ", each its own" } else { "" };
             let written = match group.writer {
-                Some((pc, block, thread)) => {
-                    let place =
-                        place(launch, Some(pc), index(launch.grid, block), index(launch.threads, thread.into()), false);
-                    format!(", last written by {place}")
-                }
+                Some(writer) => format!(", last written by {}", place_of(launch, writer)),
                 None if launch.program.finds_writers(launch.kernel) => {
                     ", which no thread of the launch is known to have written".to_owned()
                 }
@@ -126,7 +125,7 @@ fn in_words(launch: &Launch, letter: char, group: &WaitingThreads) -> String {
             };
             match phase {
                 true => format!("wait for a phase of the mbarrier in {what}{several}"),
-                false => format!("read {what} again and again{several}{written}"),
+                false => format!("read {what} again and again{several}{written}{}", value_of(group)),
             }
         }
         Reason::Runs => "repeat a loop that reads nothing".to_owned(),
@@ -140,15 +139,15 @@ fn in_words(launch: &Launch, letter: char, group: &WaitingThreads) -> String {
     format!("{letter}: {threads} of {blocks} {does}")
 }
 
-fn index([x, y, _]: [u32; 3], number: u64) -> [u32; 3] {
-    let (x, y) = (u64::from(x.max(1)), u64::from(y.max(1)));
-    [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32]
+/// The value that the first thread of a group reads, in words.
+fn value_of(group: &WaitingThreads) -> String {
+    group.value.map(|value| format!(", and the value is {value}")).unwrap_or_default()
 }
 
 fn variable_at(launch: &Launch, offset: u64) -> String {
     let Variable { name, offset, .. } = shared_variable(launch, offset);
     match name {
-        Some(name) => format!("byte {offset} of the shared variable {name}"),
+        Some(name) => format!("byte {offset} of the shared variable {}", variable_name(&name)),
         None => format!("byte {offset} of dynamic shared memory"),
     }
 }
@@ -179,6 +178,6 @@ pub(super) fn report(state: &mut State, launch: &Launch, ticket: &Ticket, fault:
     // The last work before the launch is a side if no thread of the launch has written since.
     let may_have_written = !launch.program.finds_writers(launch.kernel);
     let written = may_have_written || fault.waiting.iter().any(|group| group.writer.is_some());
-    let missing = Advice::EndWait { groups: described(launch, fault) };
+    let missing = end_of_wait(launch, fault, described(launch, fault));
     state.detector.launch_waits_forever(ticket, (sides, written), (polled, variable), missing);
 }

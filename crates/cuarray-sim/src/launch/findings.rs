@@ -1,14 +1,16 @@
 //! Findings within a launch: races between its threads, and accesses of single threads that are findings by themselves.
 
-use super::arguments::argument;
+use super::arguments::{argument, pointing};
+use super::shared_arrays::name_of;
 use super::terms::{self, Terms};
 use crate::objects::launch::Launch;
 use crate::site::with_line;
 use crate::state::State;
 use cuarray_ptx::{
-    Access, Misuse, MisuseKind, Outcome, Program, Race, Region, Scope, Used, Variable as Declared, Wait, Why,
+    Access, Misuse, MisuseKind, Outcome, Program, Race, Region, Scope, Used, Variable as Declared, Wait, Why, Writer,
 };
 use cuarray_races::finding::{AccessKind, KernelPlace, Kind, Range, Variable};
+use cuarray_races::report::variable_name;
 use cuarray_races::site::SourceLine;
 use cuarray_races::{Advice, KernelMisuse, KernelRace};
 
@@ -23,11 +25,16 @@ pub(super) fn kernel_race(
     let [one, other] = &race.accesses;
     let address = if race.shared { cuarray_ptx::SHARED_WINDOW + race.address } else { race.address };
     let variable = race.shared.then(|| shared_variable(launch, race.address));
+    let region =
+        regions.partition_point(|region| region.start <= race.address).checked_sub(1).map(|index| &regions[index]);
+    let region = region.filter(|region| !race.shared && race.address < region.end);
+    let argument_of = region.and_then(|region| pointing(launch, region.start..region.end - 1));
     let side = |access: &Access| {
         let kind = if access.writes { AccessKind::Write } else { AccessKind::Read };
         let block = index_in(launch.grid, access.block);
         let thread = index_in(launch.threads, access.thread.into());
-        (kind, place(launch, access.pc, block, thread, access.atomic))
+        let place = place(launch, access.pc, block, thread, access.atomic);
+        (kind, KernelPlace { argument: argument_of.clone(), ..place })
     };
     let within_cluster = launch.cluster.is_some_and(|extents| {
         let of = |access: &Access| {
@@ -65,17 +72,19 @@ fn missing_order(launch: &Launch, race: &Race, between: bool, within_cluster: bo
     let element = |access: &Access| access.pc.and_then(|pc| program.shared_element(pc));
     let elements = element(one).zip(element(other)).filter(|(one, other)| one != other);
     let dynamic = race.shared && program.shared_variable_at(race.address).is_none();
-    let is_update = |load: &Access, store: &Access| {
-        let places = load.pc.zip(store.pc).filter(|_| !load.writes && store.writes && !load.atomic && !store.atomic);
-        places.is_some_and(|(load, store)| program.is_update(load, store))
+    let pair = |load: &Access, store: &Access| {
+        load.pc.zip(store.pc).filter(|_| !load.writes && store.writes && !load.atomic && !store.atomic)
     };
+    let is_update = |load, store| pair(load, store).is_some_and(|(load, store)| program.is_update(load, store));
     let unordered = match (one.pending, race.why) {
         (Some(wait), _) => {
             return copy_wait(wait, one.writes, (one.block, one.thread) == (other.block, other.thread), terms);
         }
-        (None, Some(why)) => return hand_over(why, between, terms),
+        (None, Some(why)) if !matches!(why, Why::EarlyAccess { .. }) => return hand_over(why, between, terms),
         _ if is_update(one, other) || is_update(other, one) => Advice::UpdateAtomically { atomic: terms.atomic },
         _ if between && within_cluster => Advice::ClusterBarrier,
+        _ if between && one.atomic != other.atomic => Advice::MakeBothAtomicOrMove,
+        _ if between && one.writes && other.writes => Advice::OrderWritesOfBlocks,
         _ if between => Advice::OrderBlocks,
         _ if one.atomic != other.atomic => Advice::MakeBothAtomic { barrier: terms.barrier },
         _ => match elements.filter(|_| dynamic) {
@@ -84,10 +93,27 @@ fn missing_order(launch: &Launch, race: &Race, between: bool, within_cluster: bo
             None => Advice::BlockBarrier { barrier: terms.barrier },
         },
     };
-    match !one.atomic && !other.atomic && (between || !same_warp) && program.may_lack_fences(launch.kernel) {
-        true => Advice::FencesOfHandOver { fences: terms.fences, advice: unordered.to_string() },
-        false => unordered,
+    let is_checked = |load, store| pair(load, store).is_some_and(|(load, store)| program.is_checked(load, store));
+    if let Some(Why::EarlyAccess { first }) = race.why {
+        return Advice::MoveBehindWait { access: letter(first), advice: unordered.to_string() };
     }
+    let both_check =
+        one.pc == other.pc && one.writes && !one.atomic && one.pc.is_some_and(|store| program.checks(store));
+    if both_check || is_checked(one, other) || is_checked(other, one) {
+        return Advice::CheckAtomically { swap: terms.swap, advice: unordered.to_string() };
+    }
+    if one.atomic || other.atomic || !between && same_warp || !program.may_lack_fences(launch.kernel) {
+        return unordered;
+    }
+    match unordered {
+        Advice::UpdateAtomically { atomic } => Advice::UpdateAtomicallyOrFence { atomic, fences: terms.fences },
+        other => Advice::FencesOfHandOver { fences: terms.fences, advice: other.to_string() },
+    }
+}
+
+/// The letter of an access in a report.
+fn letter(first: bool) -> char {
+    if first { 'A' } else { 'B' }
 }
 
 /// Whether an access of a race is out of bounds: a misuse of its instruction in the memory of the race.
@@ -116,6 +142,12 @@ fn hand_over(why: Why, between: bool, terms: &Terms) -> Advice {
         (Why::NoFence, true) => Advice::FenceBeforeFlag { release: terms.release },
         (Why::NoFence, false) => Advice::FenceOrBarrierBeforeFlag { fence: terms.block_fence, barrier: terms.barrier },
         (Why::BehindFlag, _) => Advice::AccessBeforeFlag { barrier: terms.barrier },
+        (Why::OtherWriter { first }, _) => {
+            Advice::BarrierBeforeHandOver { access: letter(first), barrier: terms.barrier }
+        }
+        (Why::OtherReader { first }, _) => Advice::BarrierBehindWait { access: letter(first), barrier: terms.barrier },
+        (Why::NoAnswer, _) => Advice::AwaitAnswer,
+        (Why::EarlyAccess { .. }, _) => Advice::OrderBlocks,
         (Why::NoAcquire(Block), _) => Advice::AcquireInBlock { fence: terms.block_fence },
         (Why::NoAcquire(Cluster), _) => Advice::AcquireInCluster,
         (Why::NoAcquire(_), _) => Advice::AcquireOnDevice { acquire: terms.acquire },
@@ -149,7 +181,8 @@ pub(super) fn shared_variable(launch: &Launch, address: u64) -> Variable {
     let variable = number.map(|number| &launch.program.variables()[number]);
     let start = variable.map_or(launch.program.static_shared(), |variable| variable.offset);
     let offset = address.saturating_sub(start);
-    Variable { name: variable.map(|variable| variable.name.clone()), space: "shared", offset }
+    let name = variable.map(|variable| name_of(launch, &variable.name).unwrap_or_else(|| variable.name.clone()));
+    Variable { name, space: "shared", offset }
 }
 
 /// Converts misuses by threads of a launch into the form of findings.
@@ -297,9 +330,10 @@ fn variable_before(launch: &Launch, address: u64, length: u64) -> (Variable, Adv
     let last = address + length - 1;
     let (variable, end) = launch.program.shared_variable_before(last).unwrap_or_default();
     let Declared { name, offset, size, .. } = &launch.program.variables()[variable];
-    let missing = Advice::KeepWithinVariable { size: *size, name: name.clone(), beyond: last + 1 - end };
+    let name = name_of(launch, name).unwrap_or_else(|| name.clone());
+    let missing = Advice::KeepWithinVariable { size: *size, name: variable_name(&name), beyond: last + 1 - end };
     let offset = address.saturating_sub(*offset);
-    (Variable { name: Some(name.clone()), space: "shared", offset }, missing)
+    (Variable { name: Some(name), space: "shared", offset }, missing)
 }
 
 /// The advice to keep within the allocations to which the parameters point from which the address of a store is computed.
@@ -329,6 +363,12 @@ fn index_in([x, y, _]: [u32; 3], number: u64) -> [u32; 3] {
     [(number % x) as u32, (number / x % y) as u32, (number / (x * y)) as u32]
 }
 
+/// The place of the instruction by which a thread has written what others read.
+pub(super) fn place_of(launch: &Launch, writer: Writer) -> KernelPlace {
+    let Writer { pc, block, thread, .. } = writer;
+    place(launch, Some(pc), index_in(launch.grid, block), index_in(launch.threads, thread.into()), false)
+}
+
 /// The location of an instruction in a kernel, with its block and thread.
 pub(super) fn place(launch: &Launch, pc: Option<u32>, block: [u32; 3], thread: [u32; 3], atomic: bool) -> KernelPlace {
     let program = &launch.program;
@@ -341,7 +381,20 @@ pub(super) fn place(launch: &Launch, pc: Option<u32>, block: [u32; 3], thread: [
     let inlined_at = location.and_then(|location| line(location.inlined_at));
     let ptx_line = location.map(|location| location.line);
     let (has_lines, language) = (program.has_lines(), terms::language(launch, pc));
-    KernelPlace { block, thread, atomic, source, inlined_at, ptx_line, has_lines, language }
+    let place = KernelPlace {
+        block,
+        thread,
+        atomic,
+        source,
+        inlined_at,
+        text: None,
+        argument: None,
+        ptx_line,
+        has_lines,
+        language,
+    };
+    let text = place.lines().0.and_then(|source| program.text(&source.file, source.line)).map(str::to_owned);
+    KernelPlace { text, ..place }
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ pub(super) struct Terms {
     pub barrier: &'static str,
     pub warp_barrier: &'static str,
     pub atomic: &'static str,
+    /// An atomic operation that stores if the old value meets a condition.
+    pub swap: &'static str,
     pub fence: &'static str,
     pub block_fence: &'static str,
     /// A fence, or an access, of the scope of a block.
@@ -22,6 +24,7 @@ const CUDA: Terms = Terms {
     barrier: "__syncthreads()",
     warp_barrier: "__syncwarp()",
     atomic: "atomicAdd",
+    swap: "atomicCAS, atomicMin, atomicMax",
     fence: "__threadfence()",
     block_fence: "__threadfence_block()",
     narrow: "__threadfence_block, atomicAdd_block, thread_scope_block",
@@ -33,6 +36,7 @@ const NUMBA: Terms = Terms {
     barrier: "cuda.syncthreads()",
     warp_barrier: "cuda.syncwarp()",
     atomic: "cuda.atomic.add",
+    swap: "cuda.atomic.cas, cuda.atomic.min, cuda.atomic.max",
     fence: "cuda.threadfence()",
     block_fence: "cuda.threadfence_block()",
     narrow: "cuda.threadfence_block()",
@@ -45,6 +49,7 @@ const TRITON: Terms = Terms {
     barrier: "tl.debug_barrier()",
     warp_barrier: "tl.debug_barrier()",
     atomic: "tl.atomic_add",
+    swap: "tl.atomic_cas, tl.atomic_min, tl.atomic_max",
     fence: "scope=\"gpu\"",
     block_fence: "tl.debug_barrier()",
     narrow: "scope=\"cta\"",
@@ -56,6 +61,7 @@ const OTHER: Terms = Terms {
     barrier: "bar.sync, __syncthreads",
     warp_barrier: "bar.warp.sync (__syncwarp)",
     atomic: "atomicAdd, atom",
+    swap: "atomicCAS, atom.cas",
     fence: "fence.acq_rel.gpu (__threadfence)",
     block_fence: "fence.acq_rel.cta (__threadfence_block)",
     narrow: ".cta",
@@ -112,8 +118,9 @@ mod tests {
             assert_eq!(of(kernel, file, is_of_nvvm), language, "{kernel}");
         }
         let foreign = |terms: &Terms, words: &[&str]| {
-            let Terms { barrier, warp_barrier, atomic, fence, block_fence, narrow, release, acquire, fences } = terms;
-            let all = [barrier, warp_barrier, atomic, fence, block_fence, narrow, release, acquire, fences];
+            let Terms { barrier, warp_barrier, atomic, swap, fence, block_fence, narrow, release, acquire, fences } =
+                terms;
+            let all = [barrier, warp_barrier, atomic, swap, fence, block_fence, narrow, release, acquire, fences];
             words.iter().any(|word| all.iter().any(|text| text.contains(word)))
         };
         assert!(!foreign(Terms::of(Language::Numba), &["__", "tl.", "sem="]));

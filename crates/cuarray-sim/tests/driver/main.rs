@@ -13,6 +13,7 @@ mod clusters;
 mod conditional_nodes;
 mod context_events;
 mod contexts;
+mod deadlock_advice;
 mod dependent_launches;
 mod diagnostics;
 mod entry_points;

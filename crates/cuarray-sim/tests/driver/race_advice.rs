@@ -81,6 +81,36 @@ fn update_by_several_threads_needs_an_atomic_operation() {
 }
 
 #[test]
+fn store_under_a_condition_of_the_stored_word_needs_a_compare_and_swap() {
+    for condition in ["@%p bra DONE; st.global.u32 [%out], %t; DONE:", "@!%p st.global.u32 [%out], %t;"] {
+        let body = format!("ld.global.u32 %v, [%out]; setp.ne.u32 %p, %v, 0; {condition}");
+        let found = advice(&body, 1, 64);
+        assert!(found.contains("by one atomic operation (atomicCAS"), "{condition} {found}");
+        let apart = body.replacen("[%out]", "[%out + 4]", 1).replacen("ld.", "st.global.u32 [%out + 4], %t; ld.", 1);
+        assert!(!advice(&apart, 1, 64).contains("atomicCAS"), "{apart}");
+    }
+}
+
+#[test]
+fn plain_access_of_an_atomic_counter_between_blocks_is_made_atomic_or_moved() {
+    let found = advice("red.global.add.u32 [%out], 1; ld.global.u32 %v, [%out];", 2, 1);
+    assert!(found.contains("make both atomic") && found.contains("move the access to another kernel"), "{found}");
+    let writes = advice("st.global.u32 [%out], %b;", 2, 1);
+    assert!(writes.contains("remove the write that is one too many"), "{writes}");
+}
+
+#[test]
+fn access_before_the_wait_is_moved_behind_it() {
+    let wait = "W: ld.acquire.gpu.global.u32 %v, [%out + 64]; setp.eq.u32 %p, %v, 0; @%p bra W;";
+    let body = format!(
+        "setp.eq.u32 %p, %b, 0; @!%p bra READ; st.global.u32 [%out], 1; st.release.gpu.global.u32 [%out + 64], 1; bra DONE;\n\
+         READ: ld.global.u32 %v, [%out]; {wait} DONE:"
+    );
+    let found = advice(&body, 2, 1);
+    assert!(found.contains("move B behind that wait") && found.contains("; else give each block"), "{found}");
+}
+
+#[test]
 fn arrays_of_different_elements_in_dynamic_memory_may_overlap() {
     let with = |load: &str| {
         let body = format!("mov.u64 %own, dynamic; st.shared.u64 [%own + 8], %own; {load};");
