@@ -184,6 +184,8 @@ pub struct Lane {
     pub name: String,
     /// The place of the call that made the stream; `None` for host threads and default streams.
     pub made: Option<Arc<Site>>,
+    /// The variable that this line assigns the stream to, if its text tells.
+    pub variable: Option<String>,
 }
 
 /// A range of bytes.
@@ -252,6 +254,10 @@ pub struct KernelPlace {
     pub source: Option<SourceLine>,
     /// The line of the call, if the source is an inlined function.
     pub inlined_at: Option<SourceLine>,
+    /// The text of the line that a reader looks for first, if its file is not kept: of `inlined_at` where `source` is a library's.
+    pub text: Option<String>,
+    /// The arguments of the kernel that point to the memory of a race, with their names if the source tells: ``argument 1 (`out`, `int*`)``.
+    pub argument: Option<String>,
     /// The line of the PTX, counted from 1, if it is known.
     pub ptx_line: Option<u32>,
     /// Whether the PTX has line information, here or elsewhere.
@@ -279,7 +285,7 @@ pub enum Language {
 impl KernelPlace {
     /// The line that a reader looks for first, and the other one: the program's own line comes before that of a header or package
     /// whose function is inlined there.
-    pub(crate) fn lines(&self) -> (Option<&SourceLine>, Option<&SourceLine>) {
+    pub fn lines(&self) -> (Option<&SourceLine>, Option<&SourceLine>) {
         let (source, call) = (self.source.as_ref(), self.inlined_at.as_ref());
         let of_library = |line: &SourceLine| ["/include/", "-packages/"].iter().any(|part| line.file.contains(part));
         let is_inner = source.is_some_and(of_library) && call.is_some_and(|call| !of_library(call));

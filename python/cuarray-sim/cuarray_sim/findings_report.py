@@ -105,6 +105,10 @@ class KernelPlace(TypedDict):
     atomic: bool
     source: SourceLine | None
     inlined_at: SourceLine | None
+    text: str | None
+    """The text of the line, if its file is not kept."""
+    argument: str | None
+    """The arguments of the kernel that point to the memory of a race."""
     ptx_line: int | None
 
 
@@ -183,6 +187,8 @@ class Lane(TypedDict):
     device: int | None
     name: str
     made: Site | None
+    variable: str | None
+    """The variable that the line of `made` assigns the stream to."""
 
 
 class Access(TypedDict):

@@ -51,7 +51,7 @@ impl Report {
         let missing = finding.missing.as_ref().map(|missing| format!("; missing: {missing}")).unwrap_or_default();
         let mut message = format!("{}{missing}", words::headline(finding, &self.lanes));
         for (name, made) in words::made_streams(finding, &self.lanes) {
-            let _ = write!(message, "; {name}: made at {made}");
+            let _ = write!(message, "; {name}: {made}");
         }
         message
     }

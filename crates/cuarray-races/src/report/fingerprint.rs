@@ -6,13 +6,14 @@ use crate::finding::{Finding, Report, Side};
 use std::collections::HashMap;
 
 impl Report {
-    /// Gives each finding its fingerprint, and calls in the missing order their lines in place of their numbers. Findings that look alike
+    /// Gives each finding its fingerprint and each stream the name of its variable, and calls in the missing order their lines in place of their numbers. Findings that look alike
     /// are numbered in the order of discovery.
     ///
     /// Numbers of lines, streams and operations, addresses and folders are left out, because they differ between runs, machines and
     /// versions of the program.
     pub fn identify(&mut self) {
-        let (mut sources, mut alike) = (Sources::default(), HashMap::<String, u32>::new());
+        let (mut sources, mut alike) = (Sources::of(&self.findings), HashMap::<String, u32>::new());
+        self.name_streams(&mut sources);
         for finding in &mut self.findings {
             locate_calls(finding);
             let text = text(finding, &mut sources);

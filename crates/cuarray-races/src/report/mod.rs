@@ -7,6 +7,7 @@ mod annotations;
 mod fingerprint;
 mod html;
 mod json;
+mod names;
 #[cfg(test)]
 pub(crate) mod sample;
 mod source;
@@ -18,7 +19,7 @@ use crate::finding::{Report, Suppressed};
 use crate::suppression::Suppression;
 use std::path::Path;
 
-pub use crate::symbol::{call_name, kernel_name};
+pub use crate::symbol::{call_name, kernel_name, variable_name};
 pub use words::BEHIND_NULL;
 
 /// The format of a file.

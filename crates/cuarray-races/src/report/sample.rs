@@ -23,7 +23,7 @@ pub(crate) fn site(file: &str, line: u32) -> Arc<Site> {
 pub(crate) fn report(file: &str) -> Report {
     let lane = |number, kind, name: &str| {
         let device = (kind != LaneKind::Host).then_some(0);
-        Lane { number, kind, handle: u64::from(number), device, name: name.into(), made: None }
+        Lane { number, kind, handle: u64::from(number), device, name: name.into(), made: None, variable: None }
     };
     let lanes = vec![
         lane(0, LaneKind::Host, "host thread 1"),
@@ -99,6 +99,8 @@ pub(crate) fn kernel_race(file: &str) -> Report {
         block: [block, 0, 0],
         thread: [thread, 0, 0],
         atomic: false,
+        text: None,
+        argument: None,
         source,
         inlined_at: None,
         ptx_line,

@@ -1,7 +1,9 @@
 //! Lines of source that a report quotes.
 //!
-//! Files are read when the report is written. A report leaves out files that cannot be read, are not regular, or are too large.
+//! Files are read when the report is written. Of a file that cannot be read, is not regular, or is too large, a report has only the lines
+//! whose text the findings have.
 
+use crate::finding::Finding;
 use std::collections::HashMap;
 use std::io::Read as _;
 
@@ -12,6 +14,8 @@ const LARGEST: u64 = 4 << 20;
 #[derive(Default)]
 pub(crate) struct Sources {
     files: HashMap<String, Option<Vec<String>>>,
+    /// The text of lines by file and number.
+    kept: HashMap<(String, u32), String>,
 }
 
 /// A piece of a file.
@@ -24,9 +28,22 @@ pub(crate) struct Excerpt {
 }
 
 impl Sources {
+    /// The files that findings name.
+    pub(crate) fn of(findings: &[Finding]) -> Sources {
+        let places = findings.iter().flat_map(|finding| &finding.sides).filter_map(|side| side.place.as_ref());
+        let kept = places.filter_map(|place| {
+            let source = place.lines().0?;
+            Some(((source.file.clone(), source.line), place.text.clone()?))
+        });
+        Sources { kept: kept.collect(), ..Sources::default() }
+    }
+
     /// A line and up to `around` on either side; `None` if the file has no such line or cannot be read.
     pub(crate) fn excerpt(&mut self, file: &str, line: u32, around: u32) -> Option<Excerpt> {
-        let lines = self.files.entry(file.to_owned()).or_insert_with(|| read(file)).as_ref()?;
+        let Some(lines) = self.files.entry(file.to_owned()).or_insert_with(|| read(file)).as_ref() else {
+            let text = self.kept.get(&(file.to_owned(), line))?;
+            return Some(Excerpt { first: line, lines: vec![text.trim().replace('\t', "    ")] });
+        };
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
         lines.get(index)?;
         let around = usize::try_from(around).ok()?;
@@ -70,6 +87,19 @@ mod tests {
         assert_eq!(sources.excerpt(file, 6, 1), None);
         std::fs::remove_file(&path).unwrap();
         assert!(sources.excerpt(file, 2, 0).is_some(), "a file is read once");
+    }
+
+    #[test]
+    fn line_of_a_deleted_file_is_that_of_its_finding() {
+        let mut report = crate::report::sample::kernel_race("a.py");
+        let place = report.findings[0].sides[0].place.as_mut().unwrap();
+        (place.source.as_mut().unwrap().file, place.text) = ("/no/such/k.cu".into(), Some("    x[t] = 1;".into()));
+        let line = place.source.as_ref().unwrap().line;
+        let excerpt = Sources::of(&report.findings).excerpt("/no/such/k.cu", line, 2).unwrap();
+        assert_eq!(excerpt, Excerpt { first: line, lines: vec!["x[t] = 1;".into()] });
+        for shown in [report.text(false), report.html()] {
+            assert!(shown.contains("x[t] = 1;"), "{shown}");
+        }
     }
 
     #[test]

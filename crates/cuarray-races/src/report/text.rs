@@ -30,7 +30,7 @@ impl Report {
     /// assert_eq!(cuarray_races::finding::Report::default().text(false), "");
     /// ```
     pub fn text(&self, coloured: bool) -> String {
-        let (mut text, mut sources) = (String::new(), Sources::default());
+        let (mut text, mut sources) = (String::new(), Sources::of(&self.findings));
         for finding in &self.findings {
             self.paragraph(&mut text, finding, &mut sources, if coloured { &TERMINAL } else { &PLAIN });
         }
@@ -98,10 +98,10 @@ impl Report {
                 }
                 _ => String::new(),
             };
-            memory(text, "memory", &range, allocation, sources, colours);
+            memory(text, "memory", &range, (allocation, &words::pointing(finding)), sources, colours);
         }
         for allocation in &finding.more_allocations {
-            memory(text, "also", "", allocation, sources, colours);
+            memory(text, "also", "", (allocation, ""), sources, colours);
         }
         text.push('\n');
     }
@@ -111,16 +111,27 @@ impl Report {
     /// The lines that made the streams of a finding.
     fn streams(&self, text: &mut String, finding: &Finding, colours: &Colours) {
         for (name, made) in words::made_streams(finding, &self.lanes) {
-            let _ = writeln!(text, "  {}{name}:{} made at {}", colours.dim, colours.off, printable(&made));
+            let _ = writeln!(text, "  {}{name}:{} {}", colours.dim, colours.off, printable(&made));
         }
     }
 }
 
-/// An allocation, with the call that made it.
-fn memory(text: &mut String, label: &str, range: &str, of: &Allocation, sources: &mut Sources, colours: &Colours) {
+/// An allocation, with the arguments that point to it, and the call that made it.
+fn memory(
+    text: &mut String,
+    label: &str,
+    range: &str,
+    (of, pointed): (&Allocation, &str),
+    sources: &mut Sources,
+    colours: &Colours,
+) {
     let Colours { dim, off, .. } = colours;
     let (size, kind, address, call) = (words::bytes(of.size), of.kind, of.address, call_name(of.call));
-    let _ = writeln!(text, "  {dim}{label}:{off} {range}{size} of {kind} memory at {address:#x}, made by {call}");
+    let _ = writeln!(
+        text,
+        "  {dim}{label}:{off} {range}{size} of {kind} memory at {address:#x}{}, made by {call}",
+        printable(pointed)
+    );
     place(text, "      at", &of.site, sources, colours);
 }
 
@@ -273,6 +284,19 @@ mod tests {
     fn launch_of_two_threads_is_shown_once() {
         let text = sample::kernel_race("a.py").text(false);
         assert!(text.contains("\n  launched at a.py:6 in <module>\n") && text.matches("a.py:6").count() == 1, "{text}");
+    }
+
+    #[test]
+    fn memory_of_a_kernel_race_has_the_argument_that_points_to_it() {
+        let mut report = sample::kernel_race("a.py");
+        report.findings[0].allocation = sample::report("a.py").findings[0].allocation.clone();
+        report.findings[0].variable = None;
+        report.findings[0].sides[0].place.as_mut().unwrap().argument = Some("argument 1 (`out`, `int*`)".into());
+        let text = report.text(false);
+        assert!(
+            text.contains("at 0x7ffd00000000, to which argument 1 (`out`, `int*`) points, made by cuMemAlloc"),
+            "{text}"
+        );
     }
 
     #[test]

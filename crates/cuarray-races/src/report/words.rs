@@ -86,6 +86,16 @@ pub(crate) fn variable(variable: &Variable) -> String {
     }
 }
 
+/// The arguments of a kernel that point to the memory of its race, as a part of a sentence; nothing if none is known.
+pub(crate) fn pointing(finding: &Finding) -> String {
+    let argument = finding.sides.iter().find_map(|side| side.place.as_ref()?.argument.as_ref());
+    match argument {
+        None => String::new(),
+        Some(names) if names.contains(" and ") => format!(", to which {names} point"),
+        Some(name) => format!(", to which {name} points"),
+    }
+}
+
 /// The call of a side, with the name of its kernel.
 pub(crate) fn call(side: &Side) -> String {
     match detail(side.detail.as_deref()) {
@@ -200,12 +210,19 @@ pub(crate) fn made(lane: &Lane) -> Option<String> {
     }
 }
 
-/// The names of the streams of a finding with the lines that made them.
+/// The variable of a stream in front of more text; nothing if it is not known.
+pub(crate) fn variable_of(lane: &Lane) -> String {
+    lane.variable.as_ref().map(|name| format!("`{name}`, ")).unwrap_or_default()
+}
+
+/// The names of the streams of a finding, with their variables and the lines that made them.
 pub(crate) fn made_streams(finding: &Finding, lanes: &[Lane]) -> Vec<(String, String)> {
     let mut numbers: Vec<u32> = finding.sides.iter().map(|side| side.lane).collect();
     numbers.dedup();
     let known = numbers.iter().filter_map(|number| lanes.iter().find(|lane| lane.number == *number));
-    known.filter_map(|each| Some((lane(lanes, each.number), made(each)?))).collect()
+    known
+        .filter_map(|each| Some((lane(lanes, each.number), format!("{}made at {}", variable_of(each), made(each)?))))
+        .collect()
 }
 
 /// Whether both operations of a finding are work of one stream.

@@ -45,7 +45,7 @@ impl Report {
     /// assert!(empty.html().contains("Nothing found"));
     /// ```
     pub fn html(&self) -> String {
-        let mut sources = Sources::default();
+        let mut sources = Sources::of(&self.findings);
         let title = match self.findings.len() {
             0 => "Nothing found".to_owned(),
             1 => "1 finding".to_owned(),
@@ -155,8 +155,10 @@ impl Report {
     /// The line that made a stream.
     fn made(&self, number: u32) -> String {
         let lane = self.lanes.iter().find(|lane| lane.number == number);
-        let place = lane.and_then(words::made);
-        place.map(|place| format!(", made at <code>{}</code>", escape(&place))).unwrap_or_default()
+        let place = lane.and_then(|lane| Some((words::variable_of(lane), words::made(lane)?)));
+        let text =
+            |(name, place): (String, String)| format!(", {}made at <code>{}</code>", escape(&name), escape(&place));
+        place.map(text).unwrap_or_default()
     }
 
     fn side(&self, page: &mut String, finding: &Finding, side: &Side, letter: char, sources: &mut Sources) {
