@@ -2,8 +2,9 @@
 
 use crate::arguments::{Call, HostResults, choice, elements, leading, order, size};
 use crate::handle::Handle;
-use crate::jacobi::{decompose, residual};
+use crate::jacobi::decompose;
 use crate::matrix::{Stored, narrow, widen};
+use crate::report::residual;
 use crate::scalar::{Field, Scalar};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::cusolverEigMode_t;

@@ -3,9 +3,9 @@
 use crate::handle::Handle;
 use crate::matrix::Fill;
 use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome};
-use crate::types::cusolverStatus_t;
+use crate::types::{cublasFillMode_t, cusolverStatus_t};
 use cuarray_abi::CUstream;
-use cuarray_stream_work::{Argument, Data, Region, Rows, Work};
+use cuarray_stream_work::{Argument, Data, Region, Rows, Work, write};
 use std::ffi::{CStr, c_int, c_void};
 
 /// `cublasOperation_t`.
@@ -67,6 +67,19 @@ pub(crate) fn leading(number: i64, rows: usize) -> Outcome<usize> {
 /// A number of elements of a workspace for the caller. A call that needs more takes its size in bytes of 64 bits.
 pub(crate) fn elements(count: usize) -> c_int {
     c_int::try_from(count).unwrap_or(c_int::MAX).max(1)
+}
+
+/// The elements of the workspace of a function that takes 32 columns of a matrix at a time.
+pub(crate) fn block_elements(n: usize) -> c_int {
+    elements(n.saturating_mul(32))
+}
+
+/// Tells the workspace of a function that takes 32 columns of the triangle of a matrix at a time.
+pub(crate) fn tell_block_elements(uplo: cublasFillMode_t, n: i64, lda: i64, lwork: *mut c_int) -> Outcome {
+    fill(uplo)?;
+    let n = order(n)?;
+    leading(lda, n)?;
+    write(lwork, block_elements(n))
 }
 
 /// A call of a function: its work so far.

@@ -1,22 +1,17 @@
 //! Cholesky factors, and equations with them.
 
-use crate::arguments::{Call, elements, fill, leading, order, size, tell};
+use crate::arguments::{Call, block_elements, fill, leading, order, size, tell, tell_block_elements};
 use crate::handle::Handle;
-use crate::matrix::{Fill, Stored, narrow, widen};
+use crate::matrix::{Fill, Stored, identity, narrow, widen};
 use crate::scalar::{Field, Scalar};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::cublasFillMode_t;
-use cuarray_stream_work::{Argument, Data, write};
+use cuarray_stream_work::{Argument, Data};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{MatMut, MatRef, Par, Spec};
 use std::ffi::c_int;
-
-/// The elements of the workspace for a factorization of order `n`.
-pub(crate) fn needed(n: usize) -> c_int {
-    elements(n.saturating_mul(32))
-}
 
 /// Factors the triangle of a square in place. Returns 0, or the order of the first leading minor that is not positive definite.
 pub(crate) fn factor<F: Field>(square: &mut [F], n: usize, fill: Fill) -> usize {
@@ -76,10 +71,7 @@ pub(crate) fn potrf_size<T: Scalar>(
     lda: i64,
     lwork: *mut c_int,
 ) -> Outcome {
-    fill(uplo)?;
-    let n = order(n)?;
-    leading(lda, n)?;
-    write(lwork, needed(n))
+    tell_block_elements(uplo, n, lda, lwork)
 }
 
 /// `cusolverDn<t>potrf`.
@@ -94,7 +86,7 @@ pub(crate) fn potrf<T: Scalar>(
     info: *mut c_int,
 ) -> Outcome {
     let mut call = Call::of(handle);
-    let needed = needed(order(n)?);
+    let needed = block_elements(order(n)?);
     if n > 0 {
         call.workspace(c"Workspace", workspace, lwork, needed)?;
     }
@@ -175,7 +167,7 @@ pub(crate) fn potri<T: Scalar>(
     let (fill, n) = (fill(uplo)?, order(n)?);
     let a = Stored::of(a, (n, n), leading(lda, n)?);
     if n > 0 {
-        call.workspace(c"work", workspace, lwork, needed(n))?;
+        call.workspace(c"work", workspace, lwork, block_elements(n))?;
     }
     let a = call.updates(c"A", a.triangle(fill))?;
     let info = call.info(info)?;
@@ -184,8 +176,7 @@ pub(crate) fn potri<T: Scalar>(
         let factor = widen(a);
         let singular = (0..n).find(|column| factor[column * n + column] == T::Wide::default());
         if singular.is_none() {
-            let mut inverse = vec![T::Wide::default(); n * n];
-            (0..n).for_each(|index| inverse[index * n + index] = T::Wide::of_parts(1.0, 0.0));
+            let mut inverse = identity(n);
             solve(&factor, n, fill, &mut inverse, n);
             narrow(a, &inverse);
         }

@@ -1,15 +1,15 @@
 //! Eigenvalues of symmetric and Hermitian matrices.
 
 use crate::arguments::{Call, choice, elements, fill, leading, order};
-use crate::handle::{Handle, Report, Reports};
+use crate::handle::Handle;
 use crate::matrix::{Fill, Stored, narrow, widen};
+use crate::report::{self, Report};
 use crate::scalar::{Field, Scalar};
 use crate::status::Outcome;
 use crate::types::{cublasFillMode_t, cusolverEigMode_t};
 use cuarray_stream_work::{Argument, write};
 use faer::{MatRef, Side};
 use std::ffi::c_int;
-use std::sync::PoisonError;
 
 /// The elements of the workspace for a matrix of order `n`.
 pub(crate) fn needed(n: usize) -> c_int {
@@ -36,18 +36,14 @@ pub(crate) fn decompose<F: Field>(square: &[F], n: usize, fill: Fill, vectors: b
     Some((values, columns.map(|place| found.U()[place]).collect()))
 }
 
-/// The Frobenius norm of the difference of a matrix and the product of its eigenvectors and eigenvalues.
-fn residual<F: Field>(square: &[F], n: usize, fill: Fill, values: &[f64], columns: &[F]) -> f64 {
-    let mut sum = 0.0;
+/// The norm of the difference of a matrix and the product of its eigenvectors and eigenvalues.
+fn residual<F: Field>(mut square: Vec<F>, n: usize, fill: Fill, values: &[f64], columns: &[F]) -> f64 {
     for (column, row) in (0..n).flat_map(|column| (0..n).map(move |row| (column, row))) {
-        let stored = fill.rows(column, n).contains(&row);
-        let mut rest = if stored { square[column * n + row] } else { square[row * n + column].conjugate() };
-        for (index, value) in values.iter().enumerate() {
-            rest -= columns[index * n + row] * F::of_parts(*value, 0.0) * columns[index * n + column].conjugate();
+        if !fill.rows(column, n).contains(&row) {
+            square[column * n + row] = square[row * n + column].conjugate();
         }
-        sum += rest.re() * rest.re() + rest.im() * rest.im();
     }
-    sum.sqrt()
+    report::residual(&square, (n, n), values, columns, columns, n)
 }
 
 /// The argument of the results: eigenvectors, or triangles whose values are lost.
@@ -105,7 +101,7 @@ pub(crate) fn syevd_of<T: Scalar>(
     w: *mut T::Real,
     info: *mut c_int,
     count: usize,
-    report: Option<Reports>,
+    report: Option<Report>,
 ) -> Outcome {
     let (vectors, fill, n) = (choice(jobz)?, fill(uplo)?, order(n)?);
     // The triangles of a batch are described column by column too.
@@ -124,11 +120,13 @@ pub(crate) fn syevd_of<T: Scalar>(
         for (index, info) in info.iter_mut().enumerate() {
             let (square, values) = (index * n * n..(index + 1) * n * n, index * n..(index + 1) * n);
             let matrix = widen(&given[square.clone()]);
-            let found = decompose(&matrix, n, fill, vectors || report.is_some());
+            let found = decompose(&matrix, n, fill, vectors);
             if let Some(report) = &report {
-                let residual =
-                    found.as_ref().map_or(f64::NAN, |(values, columns)| residual(&matrix, n, fill, values, columns));
-                *report.lock().unwrap_or_else(PoisonError::into_inner) = Report::Residual(residual);
+                let known = if vectors { found.clone() } else { None };
+                report.end(move || {
+                    let found = known.or_else(|| decompose(&matrix, n, fill, true));
+                    found.map_or(f64::NAN, |(values, columns)| residual(matrix, n, fill, &values, &columns))
+                });
             }
             *info = found.is_none().into();
             let (found, columns) = found.unwrap_or_default();

@@ -1,11 +1,12 @@
 //! Handles with their context and stream, and objects of parameters.
 
+use crate::report::Report;
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::cusolverStatus_t;
 use cuarray_abi::CUstream;
 use cuarray_stream_work::{Objects, Place, guarded};
 use std::ffi::{CStr, c_int};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The settings of a handle.
 #[derive(Clone, Debug)]
@@ -17,25 +18,11 @@ pub(crate) struct Settings {
 /// The target of `cusolverDnHandle_t`.
 pub(crate) type Handle = cuarray_stream_work::Handle<Settings>;
 
-/// The report of the last call with an object of parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Report {
-    /// There was no call, or its work has not run.
-    None,
-    /// The norm of the residual.
-    Residual(f64),
-    /// The call had a batch, for which no report is defined.
-    Batch,
-}
-
-/// The place of a report, which the work of a call writes.
-pub(crate) type Reports = Arc<Mutex<Report>>;
-
 /// An object of parameters.
 #[derive(Clone, Debug)]
 struct Object {
     kind: Parameters,
-    report: Reports,
+    report: Report,
 }
 
 /// The types of objects of parameters.
@@ -73,16 +60,16 @@ pub(crate) fn destroy(number: usize) -> Outcome {
 
 /// Makes an object of parameters.
 pub(crate) fn create_parameters(kind: Parameters) -> usize {
-    PARAMETERS.add(Object { kind, report: Arc::new(Mutex::new(Report::None)) })
+    PARAMETERS.add(Object { kind, report: Report::default() })
 }
 
 /// Checks that the object of parameters exists.
 pub(crate) fn check_parameters(kind: Parameters, number: usize) -> Outcome {
-    reports(kind, number).map(drop)
+    report(kind, number).map(drop)
 }
 
-/// The place of the report of an object of parameters.
-pub(crate) fn reports(kind: Parameters, number: usize) -> Outcome<Reports> {
+/// The report of an object of parameters.
+pub(crate) fn report(kind: Parameters, number: usize) -> Outcome<Report> {
     let object = PARAMETERS.get(number)?;
     if object.kind == kind { Ok(object.report) } else { Err(INVALID_VALUE) }
 }

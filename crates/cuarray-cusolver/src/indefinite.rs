@@ -3,9 +3,9 @@
 //! The matrix is `P * L * D * L^T * P^T`, or `P * U * D * U^T * P^T`. Blocks of `D` have one or two rows. A complex matrix is symmetric too,
 //! and not Hermitian. An upper triangle is a lower one after rows and columns are counted from the end.
 
-use crate::arguments::{Call, elements, fill, leading, order, size, tell};
+use crate::arguments::{Call, block_elements, fill, leading, order, size, tell, tell_block_elements};
 use crate::handle::Handle;
-use crate::matrix::{Fill, Stored, narrow, widen};
+use crate::matrix::{Fill, Stored, identity, narrow, widen};
 use crate::scalar::{Field, Scalar};
 use crate::status::Outcome;
 use crate::types::cublasFillMode_t;
@@ -36,11 +36,6 @@ signed!(i32 i64);
 struct Pivot {
     row: usize,
     is_pair: bool,
-}
-
-/// The elements of the workspace for a matrix of order `n`.
-pub(crate) fn needed(n: usize) -> c_int {
-    elements(n.saturating_mul(32))
 }
 
 /// Counts rows and columns of a square from the end.
@@ -234,7 +229,7 @@ fn oriented<F: Field>(square: Vec<F>, fill: Fill) -> Vec<F> {
 pub(crate) fn sytrf_size<T: Scalar>(_: &Handle, n: i64, _: *mut T, lda: i64, lwork: *mut c_int) -> Outcome {
     let n = order(n)?;
     leading(lda, n)?;
-    write(lwork, needed(n))
+    write(lwork, block_elements(n))
 }
 
 /// `cusolverDn<t>sytrf`. Without pivots, rows are not exchanged.
@@ -253,7 +248,7 @@ pub(crate) fn sytrf<T: Scalar>(
     let (fill, n) = (fill(uplo)?, order(n)?);
     let a = Stored::of(a, (n, n), leading(lda, n)?);
     if n > 0 {
-        call.workspace(c"work", work, lwork, needed(n))?;
+        call.workspace(c"work", work, lwork, block_elements(n))?;
     }
     let a = call.updates(c"A", a.triangle(fill))?;
     let pivots = match pivots.is_null() {
@@ -339,16 +334,15 @@ pub(crate) fn sytrs_of<T: Scalar, P: SignedPivot>(
 
 /// `cusolverDn<t>sytri_bufferSize`.
 pub(crate) fn sytri_size<T: Scalar>(
-    handle: &Handle,
+    _: &Handle,
     uplo: cublasFillMode_t,
     n: i64,
-    a: *mut T,
+    _: *mut T,
     lda: i64,
     _: *const c_int,
     lwork: *mut c_int,
 ) -> Outcome {
-    fill(uplo)?;
-    sytrf_size(handle, n, a, lda, lwork)
+    tell_block_elements(uplo, n, lda, lwork)
 }
 
 /// `cusolverDn<t>sytri`: the inverse of a matrix from its factors.
@@ -367,7 +361,7 @@ pub(crate) fn sytri<T: Scalar>(
     let (fill, n) = (fill(uplo)?, order(n)?);
     let a = Stored::of(a, (n, n), leading(lda, n)?);
     if n > 0 {
-        call.workspace(c"work", work, lwork, needed(n))?;
+        call.workspace(c"work", work, lwork, block_elements(n))?;
     }
     let a = call.updates(c"A", a.triangle(fill))?;
     let pivots = call.reads_vector(c"ipiv", pivots, n)?;
@@ -383,8 +377,7 @@ pub(crate) fn sytri<T: Scalar>(
         };
         let singular = (0..n).find(|column| alone(*column) && is_zero(*column));
         if singular.is_none() {
-            let mut inverse = vec![T::Wide::default(); n * n];
-            (0..n).for_each(|index| inverse[index * n + index] = T::Wide::of_parts(1.0, 0.0));
+            let mut inverse = identity(n);
             solve_oriented(square, n, fill, pivots, &mut inverse, n);
             narrow(a, &inverse);
         }

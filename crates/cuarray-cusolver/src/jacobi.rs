@@ -4,17 +4,15 @@
 
 use crate::arguments::{Call, choice, elements, leading, order, size};
 use crate::eigen::{self, syevd_of};
-use crate::handle::{
-    Handle, Parameters, Report, Reports, check_parameters, create_parameters, destroy_parameters, reports,
-};
+use crate::handle::{Handle, Parameters, check_parameters, create_parameters, destroy_parameters, report};
 use crate::matrix::{Stored, narrow, widen};
+use crate::report::{Report, residual};
 use crate::scalar::{Field, Scalar};
-use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome};
+use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::*;
 use cuarray_stream_work::{Argument, write};
 use faer::MatRef;
 use std::ffi::c_int;
-use std::sync::PoisonError;
 
 /// The functions of a type of objects.
 macro_rules! parameters {
@@ -45,29 +43,18 @@ macro_rules! parameters {
         }
 
         pub(crate) fn $residual(_: &Handle, number: usize, to: *mut f64) -> Outcome {
-            write(to, reported(Parameters::$kind, number)?.unwrap_or_default())
+            write(to, report(Parameters::$kind, number)?.norm()?)
         }
 
         pub(crate) fn $executed(_: &Handle, number: usize, to: *mut c_int) -> Outcome {
-            write(to, reported(Parameters::$kind, number)?.is_some().into())
+            write(to, report(Parameters::$kind, number)?.has_run()?.into())
         }
     )* };
 }
 
-/// The residual of the last call with an object whose work has run. Batches have none.
-fn reported(kind: Parameters, number: usize) -> Outcome<Option<f64>> {
-    match *reports(kind, number)?.lock().unwrap_or_else(PoisonError::into_inner) {
-        Report::None => Ok(None),
-        Report::Residual(norm) => Ok(Some(norm)),
-        Report::Batch => Err(NOT_SUPPORTED),
-    }
-}
-
-/// Begins a call with an object. Returns the place of its report, if the call has one.
-fn begin(kind: Parameters, number: usize, is_batch: bool) -> Outcome<Option<Reports>> {
-    let report = reports(kind, number)?;
-    *report.lock().unwrap_or_else(PoisonError::into_inner) = if is_batch { Report::Batch } else { Report::None };
-    Ok((!is_batch).then_some(report))
+/// Begins a call with an object. Returns its report, if the call has one.
+fn begin(kind: Parameters, number: usize, is_batch: bool) -> Outcome<Option<Report>> {
+    report(kind, number).map(|report| report.begin(is_batch))
 }
 
 parameters! {
@@ -155,7 +142,7 @@ fn syevj_of<T: Scalar>(
     (workspace, lwork): (*mut T, i64),
     info: *mut c_int,
     count: usize,
-    report: Option<Reports>,
+    report: Option<Report>,
 ) -> Outcome {
     let mut call = Call::of(handle).with_info(c"info");
     let needed = eigen::needed(order(n)?);
@@ -295,21 +282,6 @@ pub(crate) fn decompose<F: Field>(
     Some(((0..m.min(n)).map(|index| found.S()[index].re()).collect(), all(found.U()), all(found.V())))
 }
 
-/// The Frobenius norm of what the first `rank` singular values leave of a matrix.
-pub(crate) fn residual<F: Field>(a: &[F], (m, n): (usize, usize), s: &[f64], u: &[F], v: &[F], rank: usize) -> f64 {
-    let mut sum = 0.0;
-    for column in 0..n {
-        for row in 0..m {
-            let mut rest = a[column * m + row];
-            for index in 0..rank {
-                rest -= u[index * m + row] * F::of_parts(s[index], 0.0) * v[index * n + column].conjugate();
-            }
-            sum += rest.re() * rest.re() + rest.im() * rest.im();
-        }
-    }
-    sum.sqrt()
-}
-
 /// Singular values of matrices one after the other.
 fn gesvdj_of<T: Scalar>(
     handle: &Handle,
@@ -321,7 +293,7 @@ fn gesvdj_of<T: Scalar>(
     (v, ldv): (*mut T, i64),
     (workspace, lwork): (*mut T, i64),
     info: *mut c_int,
-    report: Option<Reports>,
+    report: Option<Report>,
     count: usize,
 ) -> Outcome {
     let mut call = Call::of(handle).with_info(c"info");
@@ -356,10 +328,13 @@ fn gesvdj_of<T: Scalar>(
         for (index, info) in info.iter_mut().enumerate() {
             let part = |size: usize| index * size..(index + 1) * size;
             let matrix = widen(&a[part(m * n)]);
-            let found = decompose(&matrix, m, n, (wants || report.is_some(), economy || !wants));
+            let found = decompose(&matrix, m, n, (wants, economy));
             if let Some(report) = &report {
-                let residual = found.as_ref().map_or(f64::NAN, |(s, u, v)| residual(&matrix, (m, n), s, u, v, least));
-                *report.lock().unwrap_or_else(PoisonError::into_inner) = Report::Residual(residual);
+                let known = if wants { found.clone() } else { None };
+                report.end(move || {
+                    let found = known.or_else(|| decompose(&matrix, m, n, (true, true)));
+                    found.map_or(f64::NAN, |(s, u, v)| residual(&matrix, (m, n), &s, &u, &v, least))
+                });
             }
             *info = found.is_none().into();
             let (values, left_found, right_found) = found.unwrap_or_default();

@@ -30,6 +30,7 @@ mod matrix;
 mod qr;
 mod refined;
 mod reflectors;
+mod report;
 mod scalar;
 mod sparse;
 mod sparse_factors;

@@ -1,6 +1,6 @@
 //! The bytes of matrices by columns, and their values as the algorithms have them.
 
-use crate::scalar::Scalar;
+use crate::scalar::{Field, Scalar};
 use cuarray_stream_work::{Block, Part, Pointers, Region, Rows};
 use std::ops::Range;
 
@@ -108,4 +108,11 @@ pub(crate) fn widen<T: Scalar>(values: &[T]) -> Vec<T::Wide> {
 /// Writes values, rounded to the type of the call.
 pub(crate) fn narrow<T: Scalar>(to: &mut [T], values: &[T::Wide]) {
     to.iter_mut().zip(values).for_each(|(to, value)| *to = T::narrow(*value));
+}
+
+/// The identity of order `n`.
+pub(crate) fn identity<F: Field>(n: usize) -> Vec<F> {
+    let mut square = vec![F::default(); n * n];
+    (0..n).for_each(|index| square[index * n + index] = F::of_parts(1.0, 0.0));
+    square
 }

@@ -2,7 +2,7 @@
 //!
 //! Reflectors and their places are LAPACK's. An upper triangle is a lower one after rows and columns are counted from the end.
 
-use crate::arguments::{Call, Op, choice, elements, fill, leading, order, tell};
+use crate::arguments::{Call, Op, block_elements, choice, fill, leading, order, tell, tell_block_elements};
 use crate::handle::Handle;
 use crate::matrix::{Fill, Stored, narrow, widen};
 use crate::reflectors::{apply, generate, reflector};
@@ -11,11 +11,6 @@ use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::{cublasFillMode_t, cublasOperation_t, cublasSideMode_t};
 use cuarray_stream_work::write;
 use std::ffi::c_int;
-
-/// The elements of the workspace for a matrix of order `n`.
-fn needed(n: usize) -> c_int {
-    elements(n.saturating_mul(32))
-}
 
 /// Counts the elements from the end if the triangle is an upper one.
 fn turn<V>(values: &mut [V], fill: Fill) {
@@ -81,10 +76,7 @@ pub(crate) fn sytrd_size<T: Scalar>(
     _: *const T,
     lwork: *mut c_int,
 ) -> Outcome {
-    fill(uplo)?;
-    let n = order(n)?;
-    leading(lda, n)?;
-    write(lwork, needed(n))
+    tell_block_elements(uplo, n, lda, lwork)
 }
 
 /// `cusolverDn<t>sytrd` and `cusolverDn<t>hetrd`.
@@ -105,7 +97,7 @@ pub(crate) fn sytrd<T: Scalar>(
     let (fill, n) = (fill(uplo)?, order(n)?);
     let a = Stored::of(a, (n, n), leading(lda, n)?);
     if n > 0 {
-        call.workspace(c"work", work, lwork, needed(n))?;
+        call.workspace(c"work", work, lwork, block_elements(n))?;
     }
     let a = call.updates(c"A", a.triangle(fill))?;
     let d = call.writes_vector(c"d", d, n)?;
@@ -144,10 +136,7 @@ pub(crate) fn orgtr_size<T: Scalar>(
     _: *const T,
     lwork: *mut c_int,
 ) -> Outcome {
-    fill(uplo)?;
-    let n = order(n)?;
-    leading(lda, n)?;
-    write(lwork, needed(n))
+    tell_block_elements(uplo, n, lda, lwork)
 }
 
 /// `cusolverDn<t>orgtr` and `cusolverDn<t>ungtr`: the unitary matrix of a reduction.
@@ -166,7 +155,7 @@ pub(crate) fn orgtr<T: Scalar>(
     let (fill, n) = (fill(uplo)?, order(n)?);
     let a = Stored::of(a, (n, n), leading(lda, n)?);
     if n > 0 {
-        call.workspace(c"work", work, lwork, needed(n))?;
+        call.workspace(c"work", work, lwork, block_elements(n))?;
     }
     let given = call.reads(c"A", a.triangle(fill))?;
     let tau = call.reads_vector(c"tau", tau, n.saturating_sub(1))?;
@@ -231,7 +220,7 @@ pub(crate) fn ormtr_size<T: Scalar>(
     lwork: *mut c_int,
 ) -> Outcome {
     let (.., [m, n], _) = product::<T>(side, uplo, trans, [m, n], lda, ldc)?;
-    write(lwork, needed(m.max(n)))
+    write(lwork, block_elements(m.max(n)))
 }
 
 /// `cusolverDn<t>ormtr` and `cusolverDn<t>unmtr`: a product with the unitary matrix of a reduction.
@@ -254,7 +243,7 @@ pub(crate) fn ormtr<T: Scalar>(
     let mut call = Call::of(handle).with_info(c"info");
     let (how, fill, [m, n], [lda, ldc]) = product::<T>(side, uplo, trans, [m, n], lda, ldc)?;
     if m > 0 && n > 0 {
-        call.workspace(c"work", work, lwork, needed(m.max(n)))?;
+        call.workspace(c"work", work, lwork, block_elements(m.max(n)))?;
     }
     let right = how.0;
     let length = if right { n } else { m };

@@ -3,12 +3,12 @@
 //! All matrices of a call have one type. Singular values and eigenvalues have the type of its real parts, but those of general matrices may
 //! be complex. The workspace on the host is empty.
 
-use crate::arguments::{Call, order};
+use crate::arguments::{Call, block_elements, order};
 use crate::handle::{Handle, Parameters, check_parameters};
 use crate::scalar::{Complex32, Complex64, Scalar};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::*;
-use crate::{arguments, cholesky, eigen, general_eigen, lu, qr, svd};
+use crate::{arguments, cholesky, general_eigen, lu, qr, svd};
 use cuarray_stream_work::write;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -98,7 +98,7 @@ pub(crate) fn potrf_size(
     arguments::fill(uplo)?;
     let n = order(n)?;
     arguments::leading(lda, n)?;
-    with_type!(data, T => sizes(device, host, bytes::<T>(cholesky::needed(n))))
+    with_type!(data, T => sizes(device, host, bytes::<T>(block_elements(n))))
 }
 
 /// `cusolverDnXpotrf`.
@@ -118,7 +118,7 @@ pub(crate) fn potrf(
     info: *mut c_int,
 ) -> Outcome {
     check(params, data, &[compute])?;
-    let needed = cholesky::needed(order(n)?);
+    let needed = block_elements(order(n)?);
     with_type!(data, T => {
         let call = call_with::<T>(handle, buffer, given, needed, n == 0)?;
         cholesky::potrf_of::<T>(call, uplo, n, a.cast(), lda, info)
@@ -254,59 +254,6 @@ pub(crate) fn geqrf(
     with_type!(data, T => {
         let call = call_with::<T>(handle, buffer, given, needed, m == 0 || n == 0)?;
         qr::geqrf_of::<T>(call, m, n, a.cast(), lda, (c"tau", tau.cast()), info)
-    })
-}
-
-/// `cusolverDnXsyevd_bufferSize`.
-pub(crate) fn syevd_size(
-    _: &Handle,
-    params: cusolverDnParams_t,
-    jobz: cusolverEigMode_t,
-    uplo: cublasFillMode_t,
-    n: i64,
-    data: cudaDataType,
-    _: *const c_void,
-    lda: i64,
-    data_w: cudaDataType,
-    _: *const c_void,
-    compute: cudaDataType,
-    device: *mut usize,
-    host: *mut usize,
-) -> Outcome {
-    check(params, data, &[compute])?;
-    check_real(data, data_w)?;
-    arguments::choice(jobz)?;
-    arguments::fill(uplo)?;
-    let n = order(n)?;
-    arguments::leading(lda, n)?;
-    with_type!(data, T => sizes(device, host, bytes::<T>(eigen::needed(n))))
-}
-
-/// `cusolverDnXsyevd`.
-pub(crate) fn syevd(
-    handle: &Handle,
-    params: cusolverDnParams_t,
-    jobz: cusolverEigMode_t,
-    uplo: cublasFillMode_t,
-    n: i64,
-    data: cudaDataType,
-    a: *mut c_void,
-    lda: i64,
-    data_w: cudaDataType,
-    w: *mut c_void,
-    compute: cudaDataType,
-    buffer: *mut c_void,
-    given: usize,
-    _: *mut c_void,
-    _: usize,
-    info: *mut c_int,
-) -> Outcome {
-    check(params, data, &[compute])?;
-    check_real(data, data_w)?;
-    let needed = eigen::needed(order(n)?);
-    with_type!(data, T => {
-        let call = call_with::<T>(handle, buffer, given, needed, n == 0)?;
-        eigen::syevd_of::<T>(call, jobz, uplo, n, a.cast(), lda, w.cast(), info, 1, None)
     })
 }
 

@@ -1,11 +1,11 @@
-//! Functions of symmetric matrices that name the types of their matrices: eigenvalues in a range, and equations with factors.
+//! Functions of symmetric matrices that name the types of their matrices: eigenvalues, also in a range, and equations with factors.
 
 use crate::arguments::order;
 use crate::generalized::{self, Count, Range};
 use crate::handle::Handle;
 use crate::scalar::{Complex32, Complex64, Scalar};
 use crate::status::{INVALID_VALUE, Outcome};
-use crate::typed::{bytes, call_with, check, check_real, sizes, syevd_size, with_type};
+use crate::typed::{bytes, call_with, check, check_real, sizes, with_type};
 use crate::types::*;
 use crate::{arguments, eigen, indefinite};
 use std::ffi::{c_int, c_void};
@@ -17,6 +17,71 @@ fn real_at<T: Scalar>(at: *const c_void) -> f64 {
     }
     // SAFETY: the pointer is not null, and by the contract of the C function that of a number on the host. Any alignment is read.
     unsafe { at.cast::<T::Real>().read_unaligned() }.widen()
+}
+
+/// `cusolverDnXsyevd_bufferSize`.
+pub(crate) fn syevd_size(
+    _: &Handle,
+    params: cusolverDnParams_t,
+    jobz: cusolverEigMode_t,
+    uplo: cublasFillMode_t,
+    n: i64,
+    data: cudaDataType,
+    _: *const c_void,
+    lda: i64,
+    data_w: cudaDataType,
+    _: *const c_void,
+    compute: cudaDataType,
+    device: *mut usize,
+    host: *mut usize,
+) -> Outcome {
+    check(params, data, &[compute])?;
+    check_real(data, data_w)?;
+    arguments::choice(jobz)?;
+    arguments::fill(uplo)?;
+    let n = order(n)?;
+    arguments::leading(lda, n)?;
+    with_type!(data, T => sizes(device, host, bytes::<T>(eigen::needed(n))))
+}
+
+/// `cusolverDnXsyevd`.
+pub(crate) fn syevd(
+    handle: &Handle,
+    params: cusolverDnParams_t,
+    jobz: cusolverEigMode_t,
+    uplo: cublasFillMode_t,
+    n: i64,
+    data: cudaDataType,
+    a: *mut c_void,
+    lda: i64,
+    data_w: cudaDataType,
+    w: *mut c_void,
+    compute: cudaDataType,
+    buffer: *mut c_void,
+    given: usize,
+    on_host: *mut c_void,
+    given_on_host: usize,
+    info: *mut c_int,
+) -> Outcome {
+    syev_batched(
+        handle,
+        params,
+        jobz,
+        uplo,
+        n,
+        data,
+        a,
+        lda,
+        data_w,
+        w,
+        compute,
+        buffer,
+        given,
+        on_host,
+        given_on_host,
+        info,
+        1,
+    )
 }
 
 /// `cusolverDnXsyevdx_bufferSize`.
@@ -153,7 +218,7 @@ pub(crate) fn sytrs_size(
     let n = order(n)?;
     arguments::leading(lda, n)?;
     arguments::leading(ldb, n)?;
-    with_type!(data, T => sizes(device, host, bytes::<T>(indefinite::needed(n))))
+    with_type!(data, T => sizes(device, host, bytes::<T>(arguments::block_elements(n))))
 }
 
 /// `cusolverDnXsytrs`.
@@ -176,7 +241,7 @@ pub(crate) fn sytrs(
     info: *mut c_int,
 ) -> Outcome {
     check(0, data, &[data_b])?;
-    let needed = indefinite::needed(order(n)?);
+    let needed = arguments::block_elements(order(n)?);
     with_type!(data, T => {
         let call = call_with::<T>(handle, buffer, given, needed, n == 0)?;
         let (a, b) = ((a.cast::<T>(), lda), (b.cast(), ldb));
