@@ -14,7 +14,6 @@ PACKAGE = ROOT / "python" / "cuarray-sim" / "cuarray_sim"
 # Places that print a text of another place, and the files that make these texts.
 PASSED_ON = {
     "cuarray-cudart/src/trace.rs": "itself",
-    "cuarray-cudnn/src/lib.rs": "its caller, in refused.rs",
     "cuarray-sim/src/driver.rs": "config/, explain()",
     "cuarray-sim/src/execution/chosen.rs": "itself, schedule/scheduler.rs",
     "cuarray-sim/src/execution/mod.rs": "copy/work.rs",

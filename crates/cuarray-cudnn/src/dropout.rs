@@ -1,0 +1,193 @@
+//! Dropout. The states on the device are a seed and the number of values that were drawn, so that each call draws others in stream order.
+
+use crate::call::Call;
+use crate::handle::{Handle, find};
+use crate::numbers::{Factors, Real, of_type};
+use crate::status::{BAD_PARAM, NULL_POINTER, Outcome, cudnnStatus_t, write};
+use crate::tensor_descriptor::tensor;
+use crate::types::*;
+use cuarray_stream_work::Objects;
+use std::ffi::c_void;
+
+/// The bytes of the states.
+const STATES: usize = 16;
+
+/// A dropout. The states are an address on the device, or 0 without one.
+#[derive(Clone, Copy, Debug)]
+struct Dropout {
+    probability: f32,
+    states: usize,
+    seed: u64,
+}
+
+static DROPOUTS: Objects<Dropout, cudnnStatus_t> = Objects::new(0x636c_0000_0000, BAD_PARAM);
+
+fn found(number: usize) -> Outcome<Dropout> {
+    if number == 0 { Err(NULL_POINTER) } else { DROPOUTS.get(number) }
+}
+
+/// `cudnnCreateDropoutDescriptor`.
+pub(crate) fn create(to: *mut cudnnDropoutDescriptor_t) -> Outcome {
+    if to.is_null() {
+        return Err(NULL_POINTER);
+    }
+    write(to, DROPOUTS.add(Dropout { probability: 0.0, states: 0, seed: 0 }))
+}
+
+/// `cudnnDestroyDropoutDescriptor`.
+pub(crate) fn destroy(number: cudnnDropoutDescriptor_t) -> Outcome {
+    if number == 0 { Ok(()) } else { DROPOUTS.remove(number).map(drop) }
+}
+
+/// `cudnnDropoutGetStatesSize`.
+pub(crate) fn states_size(_: &Handle, to: *mut usize) -> Outcome {
+    write(to, STATES)
+}
+
+/// `cudnnDropoutGetReserveSpaceSize`: one bit for each element.
+pub(crate) fn reserve_size(x_desc: cudnnTensorDescriptor_t, to: *mut usize) -> Outcome {
+    write(to, tensor(x_desc)?.count().div_ceil(8))
+}
+
+/// Describes a dropout, whose states are right already or are written in the stream of the handle.
+fn describe(
+    number: cudnnDropoutDescriptor_t,
+    handle: cudnnHandle_t,
+    probability: f32,
+    (states, bytes): (*mut c_void, usize),
+    seed: u64,
+    writes: bool,
+) -> Outcome {
+    let handle = find(handle)?;
+    found(number)?;
+    if !(0.0..=1.0).contains(&probability) || (!states.is_null() && bytes < STATES) {
+        return Err(BAD_PARAM);
+    }
+    if writes && !states.is_null() {
+        let mut call = Call::of(&handle);
+        let states = call.writes_bytes(c"states", states, STATES)?;
+        call.computes(move |data| data.take::<u64>(states).copy_from_slice(&[seed, 0]))?;
+    }
+    DROPOUTS.change(number, |known| {
+        *known = Dropout { probability, states: states.addr(), seed };
+        Ok(())
+    })
+}
+
+/// `cudnnSetDropoutDescriptor`. It writes the states in stream order.
+pub(crate) fn set(
+    number: cudnnDropoutDescriptor_t,
+    handle: cudnnHandle_t,
+    probability: f32,
+    states: *mut c_void,
+    bytes: usize,
+    seed: u64,
+) -> Outcome {
+    describe(number, handle, probability, (states, bytes), seed, true)
+}
+
+/// `cudnnRestoreDropoutDescriptor`: the states are those of an earlier descriptor.
+pub(crate) fn restore(
+    number: cudnnDropoutDescriptor_t,
+    handle: cudnnHandle_t,
+    probability: f32,
+    states: *mut c_void,
+    bytes: usize,
+    seed: u64,
+) -> Outcome {
+    describe(number, handle, probability, (states, bytes), seed, false)
+}
+
+/// `cudnnGetDropoutDescriptor`.
+pub(crate) fn get(
+    number: cudnnDropoutDescriptor_t,
+    _: cudnnHandle_t,
+    probability: *mut f32,
+    states: *mut *mut c_void,
+    seed: *mut u64,
+) -> Outcome {
+    let known = found(number)?;
+    write(probability, known.probability)?;
+    write(states, std::ptr::without_provenance_mut(known.states))?;
+    write(seed, known.seed)
+}
+
+/// Number `index` of the sequence of a seed, between 0 and 1: the finalizer of the generator SplitMix64.
+fn uniform(seed: u64, index: u64) -> f64 {
+    let mut bits = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// `cudnnDropoutForward`.
+pub(crate) fn forward(
+    handle: &Handle,
+    number: cudnnDropoutDescriptor_t,
+    x_desc: cudnnTensorDescriptor_t,
+    x: *const c_void,
+    y_desc: cudnnTensorDescriptor_t,
+    y: *mut c_void,
+    reserve: *mut c_void,
+    given: usize,
+) -> Outcome {
+    let (dropout, of_x, of_y) = (found(number)?, tensor(x_desc)?, tensor(y_desc)?);
+    let needed = of_x.count().div_ceil(8);
+    if of_x.dims != of_y.dims || of_x.kind != of_y.kind || given < needed {
+        return Err(BAD_PARAM);
+    }
+    let probability = f64::from(dropout.probability);
+    of_type!(of_x.kind, T => {
+        let mut call = Call::of(handle);
+        let x = call.reads(c"x", &of_x, x)?;
+        let y = call.writes(c"y", &of_y, y, Factors::result())?;
+        let reserve = call.writes_bytes(c"reserveSpace", reserve, needed)?;
+        let states = call.updates_bytes(c"states", std::ptr::without_provenance(dropout.states), STATES)?;
+        call.computes(move |data| {
+            let (mut values, kept) = (x.values::<T>(data), data.take::<u8>(reserve));
+            kept.fill(0);
+            if let [seed, drawn] = data.take::<u64>(states) {
+                for (index, value) in values.iter_mut().enumerate() {
+                    let keeps = uniform(*seed, drawn.wrapping_add(index as u64)) >= probability;
+                    kept[index / 8] |= u8::from(keeps) << (index % 8);
+                    *value = if keeps { Real::of(value.double() / (1.0 - probability)) } else { Real::of(0.0) };
+                }
+                *drawn = drawn.wrapping_add(values.len() as u64);
+            }
+            y.store::<T>(data, &values);
+        })
+    })
+}
+
+/// `cudnnDropoutBackward`.
+pub(crate) fn backward(
+    handle: &Handle,
+    number: cudnnDropoutDescriptor_t,
+    dy_desc: cudnnTensorDescriptor_t,
+    dy: *const c_void,
+    dx_desc: cudnnTensorDescriptor_t,
+    dx: *mut c_void,
+    reserve: *mut c_void,
+    given: usize,
+) -> Outcome {
+    let (dropout, of_dy, of_dx) = (found(number)?, tensor(dy_desc)?, tensor(dx_desc)?);
+    let needed = of_dy.count().div_ceil(8);
+    if of_dy.dims != of_dx.dims || of_dy.kind != of_dx.kind || given < needed {
+        return Err(BAD_PARAM);
+    }
+    let probability = f64::from(dropout.probability);
+    of_type!(of_dy.kind, T => {
+        let mut call = Call::of(handle);
+        let dy = call.reads(c"dy", &of_dy, dy)?;
+        let reserve = call.reads_bytes(c"reserveSpace", reserve, needed)?;
+        let dx = call.writes(c"dx", &of_dx, dx, Factors::result())?;
+        call.computes(move |data| {
+            let (mut values, kept) = (dy.values::<T>(data), data.take::<u8>(reserve));
+            for (index, value) in values.iter_mut().enumerate() {
+                let keeps = kept[index / 8] >> (index % 8) & 1 == 1;
+                *value = if keeps { Real::of(value.double() / (1.0 - probability)) } else { Real::of(0.0) };
+            }
+            dx.store::<T>(data, &values);
+        })
+    })
+}

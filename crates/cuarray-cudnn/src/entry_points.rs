@@ -1,0 +1,179 @@
+//! The single list of entry points: every function that the headers of cuDNN 9 declare, but for those that return no status. These are in
+//! [`exports`](crate::exports).
+//!
+//! Its parts say what the wrapper does before it calls the function of the module:
+//!
+//! - `handle`: looks up the handle;
+//! - `plain`: nothing;
+//! - `refused`: prints the name once, and returns `CUDNN_STATUS_NOT_SUPPORTED`; `refused_earlier` are names of earlier versions, which
+//!   programs may still name.
+
+/// Calls the macro `$callback` with the whole list.
+macro_rules! entry_points {
+    ($callback:ident) => {
+        $callback! {
+            handle {
+                handle::set_stream(stream: cudaStream_t) { cudnnSetStream }
+                handle::get_stream(stream: *mut cudaStream_t) { cudnnGetStream }
+                algorithms::count_forward(count: *mut c_int) { cudnnGetConvolutionForwardAlgorithmMaxCount }
+                algorithms::get_forward(x: cudnnTensorDescriptor_t, w: cudnnFilterDescriptor_t, conv: cudnnConvolutionDescriptor_t, y: cudnnTensorDescriptor_t, requested: c_int, returned: *mut c_int, results: *mut cudnnConvolutionAlgoPerf_t) { cudnnGetConvolutionForwardAlgorithm_v7 }
+                algorithms::find_forward(x: cudnnTensorDescriptor_t, w: cudnnFilterDescriptor_t, conv: cudnnConvolutionDescriptor_t, y: cudnnTensorDescriptor_t, requested: c_int, returned: *mut c_int, results: *mut cudnnConvolutionAlgoPerf_t) { cudnnFindConvolutionForwardAlgorithm }
+                algorithms::find_forward_in(x: cudnnTensorDescriptor_t, x_at: *mut c_void, w: cudnnFilterDescriptor_t, w_at: *mut c_void, conv: cudnnConvolutionDescriptor_t, y: cudnnTensorDescriptor_t, y_at: *mut c_void, requested: c_int, returned: *mut c_int, results: *mut cudnnConvolutionAlgoPerf_t, workspace: *mut c_void, bytes: usize) { cudnnFindConvolutionForwardAlgorithmEx }
+                algorithms::bytes_forward(x: cudnnTensorDescriptor_t, w: cudnnFilterDescriptor_t, conv: cudnnConvolutionDescriptor_t, y: cudnnTensorDescriptor_t, algo: cudnnConvolutionAlgo_t, bytes: *mut usize) { cudnnGetConvolutionForwardWorkspaceSize }
+                algorithms::count_data(count: *mut c_int) { cudnnGetConvolutionBackwardDataAlgorithmMaxCount }
+                algorithms::get_data(w: cudnnFilterDescriptor_t, y: cudnnTensorDescriptor_t, conv: cudnnConvolutionDescriptor_t, x: cudnnTensorDescriptor_t, requested: c_int, returned: *mut c_int, results: *mut cudnnConvolutionAlgoPerf_t) { cudnnGetConvolutionBackwardDataAlgorithm_v7 }
+                algorithms::find_data(w: cudnnFilterDescriptor_t, y: cudnnTensorDescriptor_t, conv: cudnnConvolutionDescriptor_t, x: cudnnTensorDescriptor_t, requested: c_int, returned: *mut c_int, results: *mut cudnnConvolutionAlgoPerf_t) { cudnnFindConvolutionBackwardDataAlgorithm }
+                algorithms::find_data_in(w: cudnnFilterDescriptor_t, w_at: *mut c_void, y: cudnnTensorDescriptor_t, y_at: *mut c_void, conv: cudnnConvolutionDescriptor_t, x: cudnnTensorDescriptor_t, x_at: *mut c_void, requested: c_int, returned: *mut c_int, results: *mut cudnnConvolutionAlgoPerf_t, workspace: *mut c_void, bytes: usize) { cudnnFindConvolutionBackwardDataAlgorithmEx }
+                algorithms::bytes_data(w: cudnnFilterDescriptor_t, y: cudnnTensorDescriptor_t, conv: cudnnConvolutionDescriptor_t, x: cudnnTensorDescriptor_t, algo: cudnnConvolutionAlgo_t, bytes: *mut usize) { cudnnGetConvolutionBackwardDataWorkspaceSize }
+                algorithms::count_filter(count: *mut c_int) { cudnnGetConvolutionBackwardFilterAlgorithmMaxCount }
+                algorithms::get_filter(x: cudnnTensorDescriptor_t, y: cudnnTensorDescriptor_t, conv: cudnnConvolutionDescriptor_t, w: cudnnFilterDescriptor_t, requested: c_int, returned: *mut c_int, results: *mut cudnnConvolutionAlgoPerf_t) { cudnnGetConvolutionBackwardFilterAlgorithm_v7 }
+                algorithms::find_filter(x: cudnnTensorDescriptor_t, y: cudnnTensorDescriptor_t, conv: cudnnConvolutionDescriptor_t, w: cudnnFilterDescriptor_t, requested: c_int, returned: *mut c_int, results: *mut cudnnConvolutionAlgoPerf_t) { cudnnFindConvolutionBackwardFilterAlgorithm }
+                algorithms::find_filter_in(x: cudnnTensorDescriptor_t, x_at: *mut c_void, y: cudnnTensorDescriptor_t, y_at: *mut c_void, conv: cudnnConvolutionDescriptor_t, w: cudnnFilterDescriptor_t, w_at: *mut c_void, requested: c_int, returned: *mut c_int, results: *mut cudnnConvolutionAlgoPerf_t, workspace: *mut c_void, bytes: usize) { cudnnFindConvolutionBackwardFilterAlgorithmEx }
+                algorithms::bytes_filter(x: cudnnTensorDescriptor_t, y: cudnnTensorDescriptor_t, conv: cudnnConvolutionDescriptor_t, w: cudnnFilterDescriptor_t, algo: cudnnConvolutionAlgo_t, bytes: *mut usize) { cudnnGetConvolutionBackwardFilterWorkspaceSize }
+                convolution::forward(alpha: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, w_desc: cudnnFilterDescriptor_t, w: *const c_void, conv: cudnnConvolutionDescriptor_t, algo: cudnnConvolutionAlgo_t, workspace: *mut c_void, given: usize, beta: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void) { cudnnConvolutionForward }
+                convolution::backward_data(alpha: *const c_void, w_desc: cudnnFilterDescriptor_t, w: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, conv: cudnnConvolutionDescriptor_t, algo: cudnnConvolutionAlgo_t, workspace: *mut c_void, given: usize, beta: *const c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void) { cudnnConvolutionBackwardData }
+                convolution::backward_filter(alpha: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, conv: cudnnConvolutionDescriptor_t, algo: cudnnConvolutionAlgo_t, workspace: *mut c_void, given: usize, beta: *const c_void, dw_desc: cudnnFilterDescriptor_t, dw: *mut c_void) { cudnnConvolutionBackwardFilter }
+                convolution::backward_bias(alpha: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, beta: *const c_void, db_desc: cudnnTensorDescriptor_t, db: *mut c_void) { cudnnConvolutionBackwardBias }
+                convolution::bias_activation(alpha1: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, w_desc: cudnnFilterDescriptor_t, w: *const c_void, conv: cudnnConvolutionDescriptor_t, algo: cudnnConvolutionAlgo_t, workspace: *mut c_void, given: usize, alpha2: *const c_void, z_desc: cudnnTensorDescriptor_t, z: *const c_void, bias_desc: cudnnTensorDescriptor_t, bias: *const c_void, activation_desc: cudnnActivationDescriptor_t, y_desc: cudnnTensorDescriptor_t, y: *mut c_void) { cudnnConvolutionBiasActivationForward }
+                pooling::forward(descriptor: cudnnPoolingDescriptor_t, alpha: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, beta: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void) { cudnnPoolingForward }
+                pooling::backward(descriptor: cudnnPoolingDescriptor_t, alpha: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, beta: *const c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void) { cudnnPoolingBackward }
+                activation::forward(descriptor: cudnnActivationDescriptor_t, alpha: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, beta: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void) { cudnnActivationForward }
+                activation::backward(descriptor: cudnnActivationDescriptor_t, alpha: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, beta: *const c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void) { cudnnActivationBackward }
+                softmax::forward(algo: cudnnSoftmaxAlgorithm_t, mode: cudnnSoftmaxMode_t, alpha: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, beta: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void) { cudnnSoftmaxForward }
+                softmax::backward(algo: cudnnSoftmaxAlgorithm_t, mode: cudnnSoftmaxMode_t, alpha: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, beta: *const c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void) { cudnnSoftmaxBackward }
+                elementwise::add(alpha: *const c_void, a_desc: cudnnTensorDescriptor_t, a: *const c_void, beta: *const c_void, c_desc: cudnnTensorDescriptor_t, c: *mut c_void) { cudnnAddTensor }
+                elementwise::transform(alpha: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, beta: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void) { cudnnTransformTensor }
+                elementwise::set(y_desc: cudnnTensorDescriptor_t, y: *mut c_void, value: *const c_void) { cudnnSetTensor }
+                elementwise::scale(y_desc: cudnnTensorDescriptor_t, y: *mut c_void, alpha: *const c_void) { cudnnScaleTensor }
+                elementwise::operate(descriptor: cudnnOpTensorDescriptor_t, alpha1: *const c_void, a_desc: cudnnTensorDescriptor_t, a: *const c_void, alpha2: *const c_void, b_desc: cudnnTensorDescriptor_t, b: *const c_void, beta: *const c_void, c_desc: cudnnTensorDescriptor_t, c: *mut c_void) { cudnnOpTensor }
+                reduction::indices_size(descriptor: cudnnReduceTensorDescriptor_t, a: cudnnTensorDescriptor_t, c: cudnnTensorDescriptor_t, to: *mut usize) { cudnnGetReductionIndicesSize }
+                reduction::workspace_size(descriptor: cudnnReduceTensorDescriptor_t, a: cudnnTensorDescriptor_t, c: cudnnTensorDescriptor_t, to: *mut usize) { cudnnGetReductionWorkspaceSize }
+                reduction::reduce(descriptor: cudnnReduceTensorDescriptor_t, unused1: *mut c_void, unused2: usize, unused3: *mut c_void, unused4: usize, alpha: *const c_void, a_desc: cudnnTensorDescriptor_t, a: *const c_void, beta: *const c_void, c_desc: cudnnTensorDescriptor_t, c: *mut c_void) { cudnnReduceTensor }
+                dropout::states_size(to: *mut usize) { cudnnDropoutGetStatesSize }
+                dropout::forward(number: cudnnDropoutDescriptor_t, x_desc: cudnnTensorDescriptor_t, x: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void, reserve: *mut c_void, given: usize) { cudnnDropoutForward }
+                dropout::backward(number: cudnnDropoutDescriptor_t, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void, reserve: *mut c_void, given: usize) { cudnnDropoutBackward }
+                normalization::inference(mode: cudnnBatchNormMode_t, alpha: *const c_void, beta: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void, parameters: cudnnTensorDescriptor_t, scale: *const c_void, bias: *const c_void, mean: *const c_void, variance: *const c_void, epsilon: f64) { cudnnBatchNormalizationForwardInference }
+                normalization::training(mode: cudnnBatchNormMode_t, alpha: *const c_void, beta: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void, parameters: cudnnTensorDescriptor_t, scale: *const c_void, bias: *const c_void, factor: f64, running_mean: *mut c_void, running_variance: *mut c_void, epsilon: f64, saved_mean: *mut c_void, saved_inverse: *mut c_void) { cudnnBatchNormalizationForwardTraining }
+                normalization::backward(mode: cudnnBatchNormMode_t, alpha_data: *const c_void, beta_data: *const c_void, alpha_parameters: *const c_void, beta_parameters: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void, parameters: cudnnTensorDescriptor_t, scale: *const c_void, d_scale: *mut c_void, d_bias: *mut c_void, epsilon: f64, saved_mean: *const c_void, saved_inverse: *const c_void) { cudnnBatchNormalizationBackward }
+                normalization_extended::training_workspace(unused1: cudnnBatchNormMode_t, operations: cudnnBatchNormOps_t, unused2: cudnnTensorDescriptor_t, unused3: cudnnTensorDescriptor_t, unused4: cudnnTensorDescriptor_t, unused5: cudnnTensorDescriptor_t, unused6: cudnnActivationDescriptor_t, to: *mut usize) { cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize }
+                normalization_extended::backward_workspace(unused1: cudnnBatchNormMode_t, operations: cudnnBatchNormOps_t, unused2: cudnnTensorDescriptor_t, unused3: cudnnTensorDescriptor_t, unused4: cudnnTensorDescriptor_t, unused5: cudnnTensorDescriptor_t, unused6: cudnnTensorDescriptor_t, unused7: cudnnTensorDescriptor_t, unused8: cudnnActivationDescriptor_t, to: *mut usize) { cudnnGetBatchNormalizationBackwardExWorkspaceSize }
+                normalization_extended::reserve(unused1: cudnnBatchNormMode_t, operations: cudnnBatchNormOps_t, unused2: cudnnActivationDescriptor_t, unused3: cudnnTensorDescriptor_t, to: *mut usize) { cudnnGetBatchNormalizationTrainingExReserveSpaceSize }
+                normalization_extended::training_ex(mode: cudnnBatchNormMode_t, operations: cudnnBatchNormOps_t, alpha: *const c_void, beta: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, unused1: cudnnTensorDescriptor_t, unused2: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void, parameters: cudnnTensorDescriptor_t, scale: *const c_void, bias: *const c_void, factor: f64, running_mean: *mut c_void, running_variance: *mut c_void, epsilon: f64, saved_mean: *mut c_void, saved_inverse: *mut c_void, unused3: cudnnActivationDescriptor_t, unused4: *mut c_void, unused5: usize, unused6: *mut c_void, unused7: usize) { cudnnBatchNormalizationForwardTrainingEx }
+                normalization_extended::backward_ex(mode: cudnnBatchNormMode_t, operations: cudnnBatchNormOps_t, alpha_data: *const c_void, beta_data: *const c_void, alpha_parameters: *const c_void, beta_parameters: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, unused1: cudnnTensorDescriptor_t, unused2: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, unused3: cudnnTensorDescriptor_t, unused4: *mut c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void, parameters: cudnnTensorDescriptor_t, scale: *const c_void, unused5: *const c_void, d_scale: *mut c_void, d_bias: *mut c_void, epsilon: f64, saved_mean: *const c_void, saved_inverse: *const c_void, unused6: cudnnActivationDescriptor_t, unused7: *mut c_void, unused8: usize, unused9: *mut c_void, unused10: usize) { cudnnBatchNormalizationBackwardEx }
+            }
+            plain {
+                handle::create(handle: *mut cudnnHandle_t) { cudnnCreate }
+                handle::destroy(handle: cudnnHandle_t) { cudnnDestroy }
+                handle::get_property(part: libraryPropertyType, to: *mut c_int) { cudnnGetProperty }
+                handle::check_version() { cudnnGraphVersionCheck cudnnOpsVersionCheck cudnnCnnVersionCheck cudnnAdvVersionCheck cudnnSubquadraticOpsVersionCheck }
+                tensor_descriptor::create_tensor(to: *mut cudnnTensorDescriptor_t) { cudnnCreateTensorDescriptor }
+                tensor_descriptor::destroy_tensor(number: cudnnTensorDescriptor_t) { cudnnDestroyTensorDescriptor }
+                tensor_descriptor::create_filter(to: *mut cudnnFilterDescriptor_t) { cudnnCreateFilterDescriptor }
+                tensor_descriptor::destroy_filter(number: cudnnFilterDescriptor_t) { cudnnDestroyFilterDescriptor }
+                tensor_descriptor::set_4d(number: cudnnTensorDescriptor_t, format: cudnnTensorFormat_t, kind: cudnnDataType_t, n: c_int, c: c_int, h: c_int, w: c_int) { cudnnSetTensor4dDescriptor }
+                tensor_descriptor::set_4d_strides(number: cudnnTensorDescriptor_t, kind: cudnnDataType_t, n: c_int, c: c_int, h: c_int, w: c_int, n_stride: c_int, c_stride: c_int, h_stride: c_int, w_stride: c_int) { cudnnSetTensor4dDescriptorEx }
+                tensor_descriptor::set_nd(number: cudnnTensorDescriptor_t, kind: cudnnDataType_t, dimensions: c_int, dims: *const c_int, strides: *const c_int) { cudnnSetTensorNdDescriptor }
+                tensor_descriptor::set_nd_format(number: cudnnTensorDescriptor_t, format: cudnnTensorFormat_t, kind: cudnnDataType_t, dimensions: c_int, dims: *const c_int) { cudnnSetTensorNdDescriptorEx }
+                tensor_descriptor::get_4d(number: cudnnTensorDescriptor_t, kind: *mut cudnnDataType_t, n: *mut c_int, c: *mut c_int, h: *mut c_int, w: *mut c_int, n_stride: *mut c_int, c_stride: *mut c_int, h_stride: *mut c_int, w_stride: *mut c_int) { cudnnGetTensor4dDescriptor }
+                tensor_descriptor::get_nd(number: cudnnTensorDescriptor_t, requested: c_int, kind: *mut cudnnDataType_t, dimensions: *mut c_int, dims: *mut c_int, strides: *mut c_int) { cudnnGetTensorNdDescriptor }
+                tensor_descriptor::bytes(number: cudnnTensorDescriptor_t, to: *mut usize) { cudnnGetTensorSizeInBytes }
+                tensor_descriptor::set_filter_4d(number: cudnnFilterDescriptor_t, kind: cudnnDataType_t, format: cudnnTensorFormat_t, k: c_int, c: c_int, h: c_int, w: c_int) { cudnnSetFilter4dDescriptor }
+                tensor_descriptor::set_filter_nd(number: cudnnFilterDescriptor_t, kind: cudnnDataType_t, format: cudnnTensorFormat_t, dimensions: c_int, dims: *const c_int) { cudnnSetFilterNdDescriptor }
+                tensor_descriptor::get_filter_4d(number: cudnnFilterDescriptor_t, kind: *mut cudnnDataType_t, format: *mut cudnnTensorFormat_t, k: *mut c_int, c: *mut c_int, h: *mut c_int, w: *mut c_int) { cudnnGetFilter4dDescriptor }
+                tensor_descriptor::get_filter_nd(number: cudnnFilterDescriptor_t, requested: c_int, kind: *mut cudnnDataType_t, format: *mut cudnnTensorFormat_t, dimensions: *mut c_int, dims: *mut c_int) { cudnnGetFilterNdDescriptor }
+                tensor_descriptor::filter_bytes(number: cudnnFilterDescriptor_t, to: *mut usize) { cudnnGetFilterSizeInBytes }
+                descriptors::create_activation(descriptor: *mut cudnnActivationDescriptor_t) { cudnnCreateActivationDescriptor }
+                descriptors::destroy_activation(descriptor: cudnnActivationDescriptor_t) { cudnnDestroyActivationDescriptor }
+                descriptors::set_activation(number: cudnnActivationDescriptor_t, mode: cudnnActivationMode_t, nan: cudnnNanPropagation_t, coefficient: f64) { cudnnSetActivationDescriptor }
+                descriptors::get_activation(number: cudnnActivationDescriptor_t, mode: *mut cudnnActivationMode_t, nan: *mut cudnnNanPropagation_t, coefficient: *mut f64) { cudnnGetActivationDescriptor }
+                descriptors::create_operation(descriptor: *mut cudnnOpTensorDescriptor_t) { cudnnCreateOpTensorDescriptor }
+                descriptors::destroy_operation(descriptor: cudnnOpTensorDescriptor_t) { cudnnDestroyOpTensorDescriptor }
+                descriptors::set_operation(number: cudnnOpTensorDescriptor_t, operation: cudnnOpTensorOp_t, kind: cudnnDataType_t, nan: cudnnNanPropagation_t) { cudnnSetOpTensorDescriptor }
+                descriptors::get_operation(number: cudnnOpTensorDescriptor_t, to: *mut cudnnOpTensorOp_t, kind: *mut cudnnDataType_t, nan: *mut cudnnNanPropagation_t) { cudnnGetOpTensorDescriptor }
+                descriptors::create_reduction(descriptor: *mut cudnnReduceTensorDescriptor_t) { cudnnCreateReduceTensorDescriptor }
+                descriptors::destroy_reduction(descriptor: cudnnReduceTensorDescriptor_t) { cudnnDestroyReduceTensorDescriptor }
+                descriptors::set_reduction(number: cudnnReduceTensorDescriptor_t, operation: cudnnReduceTensorOp_t, kind: cudnnDataType_t, nan: cudnnNanPropagation_t, indices: cudnnReduceTensorIndices_t, indices_type: cudnnIndicesType_t) { cudnnSetReduceTensorDescriptor }
+                descriptors::get_reduction(number: cudnnReduceTensorDescriptor_t, to: *mut cudnnReduceTensorOp_t, kind: *mut cudnnDataType_t, nan: *mut cudnnNanPropagation_t, indices: *mut cudnnReduceTensorIndices_t, indices_type: *mut cudnnIndicesType_t) { cudnnGetReduceTensorDescriptor }
+                descriptors::set_swish_beta(number: cudnnActivationDescriptor_t, beta: f64) { cudnnSetActivationDescriptorSwishBeta }
+                descriptors::get_swish_beta(number: cudnnActivationDescriptor_t, beta: *mut f64) { cudnnGetActivationDescriptorSwishBeta }
+                convolution_descriptor::create(to: *mut cudnnConvolutionDescriptor_t) { cudnnCreateConvolutionDescriptor }
+                convolution_descriptor::destroy(number: cudnnConvolutionDescriptor_t) { cudnnDestroyConvolutionDescriptor }
+                convolution_descriptor::set_2d(number: cudnnConvolutionDescriptor_t, pad_h: c_int, pad_w: c_int, u: c_int, v: c_int, dilation_h: c_int, dilation_w: c_int, mode: cudnnConvolutionMode_t, compute: cudnnDataType_t) { cudnnSetConvolution2dDescriptor }
+                convolution_descriptor::set_nd(number: cudnnConvolutionDescriptor_t, dimensions: c_int, pad: *const c_int, stride: *const c_int, dilation: *const c_int, mode: cudnnConvolutionMode_t, compute: cudnnDataType_t) { cudnnSetConvolutionNdDescriptor }
+                convolution_descriptor::get_2d(number: cudnnConvolutionDescriptor_t, pad_h: *mut c_int, pad_w: *mut c_int, u: *mut c_int, v: *mut c_int, dilation_h: *mut c_int, dilation_w: *mut c_int, mode: *mut cudnnConvolutionMode_t, compute: *mut cudnnDataType_t) { cudnnGetConvolution2dDescriptor }
+                convolution_descriptor::get_nd(number: cudnnConvolutionDescriptor_t, requested: c_int, dimensions: *mut c_int, pad: *mut c_int, stride: *mut c_int, dilation: *mut c_int, mode: *mut cudnnConvolutionMode_t, compute: *mut cudnnDataType_t) { cudnnGetConvolutionNdDescriptor }
+                convolution_descriptor::set_groups(number: cudnnConvolutionDescriptor_t, groups: c_int) { cudnnSetConvolutionGroupCount }
+                convolution_descriptor::get_groups(number: cudnnConvolutionDescriptor_t, to: *mut c_int) { cudnnGetConvolutionGroupCount }
+                convolution_descriptor::set_math(number: cudnnConvolutionDescriptor_t, math: cudnnMathType_t) { cudnnSetConvolutionMathType }
+                convolution_descriptor::get_math(number: cudnnConvolutionDescriptor_t, to: *mut cudnnMathType_t) { cudnnGetConvolutionMathType }
+                convolution_descriptor::set_reorder(number: cudnnConvolutionDescriptor_t, reorder: cudnnReorderType_t) { cudnnSetConvolutionReorderType }
+                convolution_descriptor::get_reorder(number: cudnnConvolutionDescriptor_t, to: *mut cudnnReorderType_t) { cudnnGetConvolutionReorderType }
+                convolution_descriptor::output_nd(number: cudnnConvolutionDescriptor_t, x_desc: cudnnTensorDescriptor_t, w_desc: cudnnFilterDescriptor_t, dimensions: c_int, to: *mut c_int) { cudnnGetConvolutionNdForwardOutputDim }
+                convolution_descriptor::output_2d(number: cudnnConvolutionDescriptor_t, x_desc: cudnnTensorDescriptor_t, w_desc: cudnnFilterDescriptor_t, n: *mut c_int, c: *mut c_int, h: *mut c_int, w: *mut c_int) { cudnnGetConvolution2dForwardOutputDim }
+                pooling::create(to: *mut cudnnPoolingDescriptor_t) { cudnnCreatePoolingDescriptor }
+                pooling::destroy(number: cudnnPoolingDescriptor_t) { cudnnDestroyPoolingDescriptor }
+                pooling::set_2d(number: cudnnPoolingDescriptor_t, mode: cudnnPoolingMode_t, nan: cudnnNanPropagation_t, window_h: c_int, window_w: c_int, pad_h: c_int, pad_w: c_int, stride_h: c_int, stride_w: c_int) { cudnnSetPooling2dDescriptor }
+                pooling::set_nd(number: cudnnPoolingDescriptor_t, mode: cudnnPoolingMode_t, nan: cudnnNanPropagation_t, dimensions: c_int, window: *const c_int, pad: *const c_int, stride: *const c_int) { cudnnSetPoolingNdDescriptor }
+                pooling::get_2d(number: cudnnPoolingDescriptor_t, mode: *mut cudnnPoolingMode_t, nan: *mut cudnnNanPropagation_t, window_h: *mut c_int, window_w: *mut c_int, pad_h: *mut c_int, pad_w: *mut c_int, stride_h: *mut c_int, stride_w: *mut c_int) { cudnnGetPooling2dDescriptor }
+                pooling::get_nd(number: cudnnPoolingDescriptor_t, requested: c_int, mode: *mut cudnnPoolingMode_t, nan: *mut cudnnNanPropagation_t, dimensions: *mut c_int, window: *mut c_int, pad: *mut c_int, stride: *mut c_int) { cudnnGetPoolingNdDescriptor }
+                pooling::output_nd(number: cudnnPoolingDescriptor_t, x_desc: cudnnTensorDescriptor_t, dimensions: c_int, to: *mut c_int) { cudnnGetPoolingNdForwardOutputDim }
+                pooling::output_2d(number: cudnnPoolingDescriptor_t, x_desc: cudnnTensorDescriptor_t, n: *mut c_int, c: *mut c_int, h: *mut c_int, w: *mut c_int) { cudnnGetPooling2dForwardOutputDim }
+                dropout::create(to: *mut cudnnDropoutDescriptor_t) { cudnnCreateDropoutDescriptor }
+                dropout::destroy(number: cudnnDropoutDescriptor_t) { cudnnDestroyDropoutDescriptor }
+                dropout::reserve_size(x_desc: cudnnTensorDescriptor_t, to: *mut usize) { cudnnDropoutGetReserveSpaceSize }
+                dropout::set(number: cudnnDropoutDescriptor_t, handle: cudnnHandle_t, probability: f32, states: *mut c_void, bytes: usize, seed: u64) { cudnnSetDropoutDescriptor }
+                dropout::restore(number: cudnnDropoutDescriptor_t, handle: cudnnHandle_t, probability: f32, states: *mut c_void, bytes: usize, seed: u64) { cudnnRestoreDropoutDescriptor }
+                dropout::get(number: cudnnDropoutDescriptor_t, unused1: cudnnHandle_t, probability: *mut f32, states: *mut *mut c_void, seed: *mut u64) { cudnnGetDropoutDescriptor }
+                normalization::derive(derived: cudnnTensorDescriptor_t, x_desc: cudnnTensorDescriptor_t, mode: cudnnBatchNormMode_t) { cudnnDeriveBNTensorDescriptor }
+            }
+            refused {
+                cudnnB2BCausalConv1dBackward cudnnB2BCausalConv1dForward cudnnBackendCreateDescriptor cudnnBackendDestroyDescriptor
+                cudnnBackendExecute cudnnBackendFinalize cudnnBackendGetAttribute cudnnBackendInitialize cudnnBackendPopulateCudaGraph
+                cudnnBackendSetAttribute cudnnBackendUpdateCudaGraph cudnnBuildRNNDynamic cudnnCTCLoss cudnnCTCLoss_v8
+                cudnnCausalConv1dBackward cudnnCausalConv1dForward cudnnCausalConv1dNwhBackward cudnnCausalConv1dNwhForward
+                cudnnCreateAttnDescriptor cudnnCreateCTCLossDescriptor cudnnCreateFusedOpsConstParamPack cudnnCreateFusedOpsPlan
+                cudnnCreateFusedOpsVariantParamPack cudnnCreateLRNDescriptor cudnnCreateRNNDataDescriptor cudnnCreateRNNDescriptor
+                cudnnCreateSeqDataDescriptor cudnnCreateSpatialTransformerDescriptor cudnnCreateTensorTransformDescriptor
+                cudnnDeriveNormTensorDescriptor cudnnDestroyAttnDescriptor cudnnDestroyCTCLossDescriptor cudnnDestroyFusedOpsConstParamPack
+                cudnnDestroyFusedOpsPlan cudnnDestroyFusedOpsVariantParamPack cudnnDestroyLRNDescriptor cudnnDestroyRNNDataDescriptor
+                cudnnDestroyRNNDescriptor cudnnDestroySeqDataDescriptor cudnnDestroySpatialTransformerDescriptor
+                cudnnDestroyTensorTransformDescriptor cudnnDivisiveNormalizationBackward cudnnDivisiveNormalizationForward
+                cudnnFFTCausalConv1dBackward cudnnFFTCausalConv1dForward cudnnFusedOpsExecute cudnnGetAttnDescriptor
+                cudnnGetCTCLossDescriptor cudnnGetCTCLossDescriptorEx cudnnGetCTCLossDescriptor_v8 cudnnGetCTCLossDescriptor_v9
+                cudnnGetCTCLossWorkspaceSize cudnnGetCTCLossWorkspaceSize_v8 cudnnGetCallback cudnnGetExecutionPlanWorkspaceSize
+                cudnnGetFoldedConvBackwardDataDescriptors cudnnGetFusedOpsConstParamPackAttribute cudnnGetFusedOpsVariantParamPackAttribute
+                cudnnGetLRNDescriptor cudnnGetMultiHeadAttnBuffers cudnnGetMultiHeadAttnWeights cudnnGetNormalizationBackwardWorkspaceSize
+                cudnnGetNormalizationForwardTrainingWorkspaceSize cudnnGetNormalizationTrainingReserveSpaceSize cudnnGetRNNDataDescriptor
+                cudnnGetRNNDescriptor_v8 cudnnGetRNNTempSpaceSizes cudnnGetRNNWeightParams cudnnGetRNNWeightSpaceSize
+                cudnnGetSeqDataDescriptor cudnnGetTensorTransformDescriptor cudnnGnnAggSimpleBackward cudnnGnnAggSimpleForward
+                cudnnGnnMhaGatBackward cudnnGnnMhaGatForward cudnnGnnMhaGatV2Backward cudnnGnnMhaGatV2Forward cudnnIm2Col
+                cudnnInitTransformDest cudnnLRNCrossChannelBackward cudnnLRNCrossChannelForward cudnnLongFFTCausalConv1dBackward
+                cudnnLongFFTCausalConv1dForward cudnnLongFFTCausalConv1dGetBufferSizes cudnnMakeFusedOpsPlan cudnnMultiHeadAttnBackwardData
+                cudnnMultiHeadAttnBackwardWeights cudnnMultiHeadAttnForward cudnnNormalizationBackward cudnnNormalizationForwardInference
+                cudnnNormalizationForwardTraining cudnnQueryRuntimeError cudnnRNNBackwardData_v8 cudnnRNNBackwardWeights_v8 cudnnRNNForward
+                cudnnRNNGetClip_v8 cudnnRNNGetClip_v9 cudnnRNNSetClip_v8 cudnnRNNSetClip_v9 cudnnReorderFilterAndBias cudnnSetAttnDescriptor
+                cudnnSetCTCLossDescriptor cudnnSetCTCLossDescriptorEx cudnnSetCTCLossDescriptor_v8 cudnnSetCTCLossDescriptor_v9
+                cudnnSetCallback cudnnSetFusedOpsConstParamPackAttribute cudnnSetFusedOpsVariantParamPackAttribute cudnnSetLRNDescriptor
+                cudnnSetRNNDataDescriptor cudnnSetRNNDescriptor_v8 cudnnSetSeqDataDescriptor cudnnSetSpatialTransformerNdDescriptor
+                cudnnSetTensorTransformDescriptor cudnnSpatialTfGridGeneratorBackward cudnnSpatialTfGridGeneratorForward
+                cudnnSpatialTfSamplerBackward cudnnSpatialTfSamplerForward cudnnTransformFilter cudnnTransformTensorEx
+            }
+            refused_earlier {
+                cudnnCopyAlgorithmDescriptor cudnnCreateAlgorithmDescriptor cudnnCreateAlgorithmPerformance cudnnCreatePersistentRNNPlan
+                cudnnDestroyAlgorithmDescriptor cudnnDestroyAlgorithmPerformance cudnnDestroyPersistentRNNPlan
+                cudnnFindRNNBackwardDataAlgorithmEx cudnnFindRNNBackwardWeightsAlgorithmEx cudnnFindRNNForwardInferenceAlgorithmEx
+                cudnnFindRNNForwardTrainingAlgorithmEx cudnnGetAlgorithmDescriptor cudnnGetAlgorithmPerformance cudnnGetAlgorithmSpaceSize
+                cudnnGetRNNBackwardDataAlgorithmMaxCount cudnnGetRNNBackwardWeightsAlgorithmMaxCount cudnnGetRNNBiasMode
+                cudnnGetRNNDescriptor_v6 cudnnGetRNNForwardInferenceAlgorithmMaxCount cudnnGetRNNForwardTrainingAlgorithmMaxCount
+                cudnnGetRNNLinLayerBiasParams cudnnGetRNNLinLayerMatrixParams cudnnGetRNNMatrixMathType cudnnGetRNNPaddingMode
+                cudnnGetRNNParamsSize cudnnGetRNNProjectionLayers cudnnGetRNNTrainingReserveSize cudnnGetRNNWorkspaceSize
+                cudnnRNNBackwardData cudnnRNNBackwardDataEx cudnnRNNBackwardWeights cudnnRNNBackwardWeightsEx cudnnRNNForwardInference
+                cudnnRNNForwardInferenceEx cudnnRNNForwardTraining cudnnRNNForwardTrainingEx cudnnRNNGetClip cudnnRNNSetClip
+                cudnnRestoreAlgorithm cudnnSaveAlgorithm cudnnSetAlgorithmDescriptor cudnnSetAlgorithmPerformance cudnnSetPersistentRNNPlan
+                cudnnSetRNNAlgorithmDescriptor cudnnSetRNNBiasMode cudnnSetRNNDescriptor_v6 cudnnSetRNNMatrixMathType cudnnSetRNNPaddingMode
+                cudnnSetRNNProjectionLayers
+            }
+        }
+    };
+}
+pub(crate) use entry_points;

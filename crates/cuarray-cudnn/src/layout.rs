@@ -1,0 +1,155 @@
+//! The places of a tensor's elements in memory.
+
+use crate::numbers::{Element, Factors, Real, Type};
+use crate::status::{BAD_PARAM, NOT_SUPPORTED, Outcome};
+use cuarray_stream_work::{Block, Region, Rows};
+
+/// The largest number of dimensions, `CUDNN_DIM_MAX`.
+pub(crate) const MOST_DIMENSIONS: usize = 8;
+/// The largest number of elements from the first to the last, as documented.
+const MOST_ELEMENTS: usize = 1 << 31;
+/// The largest number of copies of one tensor.
+const MOST_BLOCKS: usize = 1 << 20;
+
+/// Sizes and strides in elements, both in the order of the dimensions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) kind: Type,
+    pub(crate) dims: Vec<usize>,
+    pub(crate) strides: Vec<usize>,
+}
+
+/// The distances of elements without gaps in the order of dimensions, the last one being contiguous.
+pub(crate) fn packed(dims: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1_usize; dims.len()];
+    for index in (1..dims.len()).rev() {
+        strides[index - 1] = strides[index].saturating_mul(dims[index]);
+    }
+    strides
+}
+
+impl Layout {
+    /// A layout with any strides, which a descriptor may have.
+    pub(crate) fn new(kind: Type, dims: Vec<usize>, strides: Vec<usize>) -> Outcome<Layout> {
+        if dims.contains(&0) {
+            return Err(BAD_PARAM);
+        }
+        let layout = Layout { kind, dims, strides };
+        if layout.span() > MOST_ELEMENTS || layout.count() > MOST_ELEMENTS { Err(NOT_SUPPORTED) } else { Ok(layout) }
+    }
+
+    /// The number of elements.
+    pub(crate) fn count(&self) -> usize {
+        self.dims.iter().fold(1, |count, size| count.saturating_mul(*size))
+    }
+
+    /// The number of elements from the first to the last.
+    pub(crate) fn span(&self) -> usize {
+        let ends = self.dims.iter().zip(&self.strides).map(|(size, stride)| (size - 1).saturating_mul(*stride));
+        ends.fold(1, usize::saturating_add)
+    }
+
+    /// The bytes from the first element to the last.
+    pub(crate) fn bytes(&self) -> usize {
+        self.span().saturating_mul(self.kind.size())
+    }
+
+    /// The dimensions with more than one element, from the smallest stride.
+    fn by_stride(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.dims.len()).filter(|index| self.dims[*index] > 1).collect();
+        order.sort_by_key(|index| self.strides[*index]);
+        order
+    }
+
+    /// The elements at an address as bytes, and their order in the staging memory: that of their addresses, without gaps.
+    pub(crate) fn place(&self, address: u64) -> Outcome<(Region, Staged)> {
+        let order = self.by_stride();
+        let mut staged = vec![0; self.dims.len()];
+        let (mut count, mut end) = (1, 1);
+        for index in &order {
+            // Two elements at one address.
+            if self.strides[*index] < end {
+                return Err(BAD_PARAM);
+            }
+            staged[*index] = count;
+            count *= self.dims[*index];
+            end += self.strides[*index] * (self.dims[*index] - 1);
+        }
+        let size = self.kind.size();
+        let mut rest = order.iter().map(|index| (self.dims[*index], self.strides[*index])).peekable();
+        let mut run = 1;
+        while let Some((dim, _)) = rest.next_if(|(_, stride)| *stride == run) {
+            run *= dim;
+        }
+        let (mut height, pitch) = rest.next().unwrap_or((1, run));
+        while let Some((dim, _)) = rest.next_if(|(_, stride)| *stride == height * pitch) {
+            height *= dim;
+        }
+        let outer: Vec<(usize, usize)> = rest.collect();
+        let blocks: usize = outer.iter().map(|(dim, _)| dim).product();
+        if blocks > MOST_BLOCKS {
+            return Err(NOT_SUPPORTED);
+        }
+        let block = |number: usize| {
+            let (mut rest, mut start) = (number, 0);
+            for (dim, stride) in &outer {
+                start += rest % dim * stride;
+                rest /= dim;
+            }
+            let address = address.saturating_add((start * size) as u64);
+            let rows = Rows { address, width: run * size, height, pitch: pitch * size };
+            Block { rows, offset: number * height * run * size, pitch: run * size }
+        };
+        let region = Region::new(count * size, (0..blocks).map(block).collect());
+        Ok((region, Staged { dims: self.dims.clone(), strides: staged }))
+    }
+}
+
+/// The elements of a tensor in staging memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Staged {
+    dims: Vec<usize>,
+    strides: Vec<usize>,
+}
+
+impl Staged {
+    /// Calls a function with the place of each element in memory, in the order of the dimensions.
+    fn each(&self, mut f: impl FnMut(usize)) {
+        let Some((inner, step)) = self.dims.last().copied().zip(self.strides.last().copied()) else { return f(0) };
+        let outer: usize = self.dims[..self.dims.len() - 1].iter().product();
+        let mut index = vec![0; self.dims.len() - 1];
+        let mut start = 0;
+        for _ in 0..outer {
+            (0..inner).for_each(|at| f(start + at * step));
+            for axis in (0..index.len()).rev() {
+                index[axis] += 1;
+                start += self.strides[axis];
+                if index[axis] < self.dims[axis] {
+                    break;
+                }
+                start -= self.strides[axis] * self.dims[axis];
+                index[axis] = 0;
+            }
+        }
+    }
+
+    /// The values in the order of the dimensions.
+    pub(crate) fn values<T: Element>(&self, memory: &[T]) -> Vec<T::Wide> {
+        let mut values = Vec::with_capacity(memory.len());
+        self.each(|place| values.push(memory[place].widen()));
+        values
+    }
+
+    /// Puts values into memory, which has the order of the dimensions afterwards too.
+    pub(crate) fn store<T: Element>(&self, memory: &mut [T], values: &[T::Wide], factors: Factors<T::Wide>) {
+        let mut values = values.iter();
+        let Factors { alpha, beta } = factors;
+        let one = T::Wide::of(1.0);
+        self.each(|place| {
+            let Some(value) = values.next() else { return };
+            let result = if alpha == one { *value } else { alpha * *value };
+            let before = if factors.overwrites() { T::Wide::of(0.0) } else { beta * memory[place].widen() };
+            memory[place] = T::narrow(if factors.overwrites() { result } else { result + before });
+        });
+    }
+}
