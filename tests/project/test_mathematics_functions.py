@@ -20,6 +20,7 @@ FILES = {
     "curand": {12: "libcurand.so.10", 13: "libcurand.so.10"},
     "cusolver": {12: "libcusolver.so.11", 13: "libcusolver.so.12"},
     "cusparse": {12: "libcusparse.so.12", 13: "libcusparse.so.12"},
+    "cudnn": {12: "libcudnn.so.9", 13: "libcudnn.so.9"},
 }
 """The file of each library for each major version of CUDA."""
 
@@ -27,8 +28,8 @@ HEAD = """# Functions of the mathematical libraries
 
 `python -m pytest tests/project/test_mathematics_functions.py` compares this page with the lists of entry points and with the names that NVIDIA's
 headers declare; `UPDATE=1` writes it. `tests/support/mathematics_headers.py` recorded the names, from the wheels of cuBLAS 12.9 and 13.10, cuFFT 11.4
-and 12.5, cuRAND 10.3 and 10.4, cuSOLVER 11.7 and 12.4, and cuSPARSE 12.5 and 12.9. Each library exports every function that its headers declare. `libcublasLt.so.12` also exports
-those of the header of CUDA 13, and `libcusparse.so.12` those of both.
+and 12.5, cuRAND 10.3 and 10.4, cuSOLVER 11.7 and 12.4, cuSPARSE 12.5 and 12.9, and cuDNN 9.28. Each library exports every function that its headers declare.
+`libcublasLt.so.12` also exports those of the header of CUDA 13, and `libcusparse.so.12` those of both. `libcudnn.so.9` also exports names of earlier versions, and refuses them.
 
 """
 
@@ -108,6 +109,16 @@ def cusparse(_: int) -> tuple[set[str], set[str]]:
     return works, names_of(block(text, "refused"), "cusparse")
 
 
+def cudnn(_: int) -> tuple[set[str], set[str]]:
+    text = (CRATES / "cuarray-cudnn/src/entry_points.rs").read_text(encoding="utf-8")
+    works: set[str] = set()
+    for names in re.findall(r"\) \{ ([^{}]*) \}", "".join(block(text, part) for part in ("handle", "plain"))):
+        works |= set(names.split())
+    raw = (CRATES / "cuarray-cudnn/src/exports.rs").read_text(encoding="utf-8")
+    works |= set(re.findall(r"extern \"C\" fn (cudnn\w+)\(", raw))
+    return works, names_of(block(text, "refused"), "cudnn")
+
+
 LISTS = {
     "cublas": cublas,
     "cublasLt": cublas_lt,
@@ -115,6 +126,7 @@ LISTS = {
     "curand": curand,
     "cusolver": cusolver,
     "cusparse": cusparse,
+    "cudnn": cudnn,
 }
 
 

@@ -22,6 +22,8 @@ FILES = {
     "curand 13": "libcurand.so.10",
     "cusparse 12": "libcusparse.so.12",
     "cusparse 13": "libcusparse.so.12",
+    "cudnn 12": "libcudnn.so.9",
+    "cudnn 13": "libcudnn.so.9",
 }
 """The file of each section of the recorded names."""
 

@@ -1,7 +1,7 @@
 """Record the names of the functions that the headers of NVIDIA's mathematical libraries declare.
 
 A person runs it after an update: ``pip download`` and ``unzip`` the wheels ``nvidia-cublas``, ``nvidia-cublas-cu12`` and those of cuFFT,
-cuRAND, cuSOLVER and cuSPARSE into one folder for each major version of CUDA, then ``python tests/support/mathematics_headers.py 12=FOLDER 13=FOLDER``. With a
+cuRAND, cuSOLVER, cuSPARSE and cuDNN into one folder for each major version of CUDA, then ``python tests/support/mathematics_headers.py 12=FOLDER 13=FOLDER``. With a
 folder of CuPy's or PyTorch's wheel as ``user=NAME=FOLDER``, it also records the functions that the machine code there asks for.
 The file has names only.
 """
@@ -29,6 +29,14 @@ HEADERS = {
         "cusolver_common.h",
     ),
     "cusparse": ("cusparse.h",),
+    "cudnn": (
+        "cudnn_graph.h",
+        "cudnn_ops.h",
+        "cudnn_cnn.h",
+        "cudnn_adv.h",
+        "cudnn_gnn_ops.h",
+        "cudnn_subquadratic_ops.h",
+    ),
 }
 """The headers of each library. Those of `libcufftw` and `libnvblas` are other libraries'."""
 
@@ -42,7 +50,10 @@ def declared(folder: Path, headers: tuple[str, ...]) -> set[str]:
                 r"/\*.*?\*/|//[^\n]*", " ", path.read_text(encoding="utf-8", errors="replace"), flags=re.DOTALL
             )
             names |= set(
-                re.findall(r"\b(?:CUBLASWINAPI|CUFFTAPI|CURANDAPI|CUSOLVERAPI|CUSPARSEAPI)\s+((?:__)?cu\w+)\s*\(", text)
+                re.findall(
+                    r"\b(?:CUBLASWINAPI|CUFFTAPI|CURANDAPI|CUSOLVERAPI|CUSPARSEAPI|CUDNNWINAPI)\s+((?:__)?cu\w+)\s*\(",
+                    text,
+                )
             )
     return names
 
@@ -55,7 +66,7 @@ def asked_for(folder: Path) -> set[str]:
             command = ["nm", "-D", "--undefined-only", "--without-symbol-versions", str(path)]
             text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
             names |= set(
-                re.findall(r"\bU ((?:cublas|cufft|curand|cusolver|cusparse(?!Lt))\w+)$", text, flags=re.MULTILINE)
+                re.findall(r"\bU ((?:cublas|cufft|curand|cusolver|cusparse(?!Lt)|cudnn)\w+)$", text, flags=re.MULTILINE)
             )
     return names
 
