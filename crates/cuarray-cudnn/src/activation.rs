@@ -57,7 +57,7 @@ impl<W: Real> Curve<W> {
     }
 
     /// The derivative at `x`, where the value is `y`.
-    fn slope(self, x: W, y: W) -> W {
+    pub(crate) fn slope(self, x: W, y: W) -> W {
         let (zero, one) = (W::zero(), W::one());
         let step = |keeps: bool| if keeps { one } else { zero };
         match self {

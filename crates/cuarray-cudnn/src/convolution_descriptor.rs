@@ -1,6 +1,6 @@
 //! Descriptors of convolutions, and the sizes of a convolution of described tensors.
 
-use crate::convolution_engine::Shape;
+use crate::convolution_engine::{Shape, Steps};
 use crate::descriptors::check;
 use crate::layout::Layout;
 use crate::numbers::Type;
@@ -235,6 +235,18 @@ pub(crate) fn output_2d(
     [n, c, h, w].into_iter().zip(sizes).try_for_each(|(to, size)| write(to, int(size)))
 }
 
+/// Checks the type of sums. Those of 16-bit floats are in `float`, also if the program asks for less.
+pub(crate) fn check_compute(kind: Type, compute: cudnnDataType_t) -> Outcome {
+    let compute = Type::of(compute)?;
+    let is_right = match kind {
+        Type::Double => compute == Type::Double,
+        Type::Float => compute == Type::Float,
+        Type::Half | Type::Bfloat16 => compute == Type::Float || compute == kind,
+        Type::Integer(..) => false,
+    };
+    if is_right { Ok(()) } else { Err(NOT_SUPPORTED) }
+}
+
 /// The layouts of a convolution and its sizes.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
@@ -256,37 +268,14 @@ impl Problem {
         if output_sizes(&convolution, &x, &w)? != y.dims || x.kind != w.kind || x.kind != y.kind {
             return Err(BAD_PARAM);
         }
-        let compute = Type::of(convolution.compute)?;
-        // Sums of 16-bit floats are in `float`, also if the program asks for less.
-        let is_right = match x.kind {
-            Type::Double => compute == Type::Double,
-            Type::Float => compute == Type::Float,
-            Type::Half | Type::Bfloat16 => compute == Type::Float || compute == x.kind,
-            Type::Integer(..) => false,
-        };
-        if !is_right {
-            return Err(NOT_SUPPORTED);
-        }
-        // Missing dimensions are in front.
-        let three = |sizes: &[usize], missing: usize| {
-            let mut all = [missing; 3];
-            all[3 - sizes.len()..].copy_from_slice(sizes);
-            all
-        };
-        let groups = convolution.groups;
-        let shape = Shape {
-            images: x.dims[0],
-            groups,
-            channels: w.dims[1],
-            features: w.dims[0] / groups,
-            input: three(&x.dims[2..], 1),
-            window: three(&w.dims[2..], 1),
-            output: three(&y.dims[2..], 1),
-            pad: three(&convolution.pad, 0),
-            stride: three(&convolution.stride, 1),
-            dilation: three(&convolution.dilation, 1),
+        check_compute(x.kind, convolution.compute)?;
+        let steps = Steps {
+            pad: &convolution.pad,
+            stride: &convolution.stride,
+            dilation: &convolution.dilation,
             flips: convolution.mode == 0,
         };
+        let shape = Shape::of(&x.dims, &w.dims, &y.dims, steps);
         Ok(Problem { x, w, y, shape })
     }
 }

@@ -31,6 +31,16 @@ pub(crate) struct Shape {
     pub(crate) flips: bool,
 }
 
+/// The steps of a convolution, a number for each spatial dimension.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Steps<'a> {
+    /// Zeros before the first element.
+    pub(crate) pad: &'a [usize],
+    pub(crate) stride: &'a [usize],
+    pub(crate) dilation: &'a [usize],
+    pub(crate) flips: bool,
+}
+
 fn volume(sizes: [usize; 3]) -> usize {
     sizes.iter().product()
 }
@@ -50,6 +60,30 @@ fn multiply<R: Real>([m, n, k]: [usize; 3], a: Matrix<'_, R>, b: Matrix<'_, R>, 
 }
 
 impl Shape {
+    /// The sizes of a convolution of images, weights and results whose sizes fit. Each has two dimensions in front of up to three spatial ones.
+    pub(crate) fn of(x: &[usize], w: &[usize], y: &[usize], steps: Steps<'_>) -> Shape {
+        // Missing dimensions are in front.
+        let three = |sizes: &[usize], missing: usize| {
+            let mut all = [missing; 3];
+            all[3 - sizes.len()..].copy_from_slice(sizes);
+            all
+        };
+        let groups = x[1] / w[1];
+        Shape {
+            images: x[0],
+            groups,
+            channels: w[1],
+            features: w[0] / groups,
+            input: three(&x[2..], 1),
+            window: three(&w[2..], 1),
+            output: three(&y[2..], 1),
+            pad: three(steps.pad, 0),
+            stride: three(steps.stride, 1),
+            dilation: three(steps.dilation, 1),
+            flips: steps.flips,
+        }
+    }
+
     fn image(&self) -> usize {
         self.channels * volume(self.input)
     }

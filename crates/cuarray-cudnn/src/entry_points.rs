@@ -13,6 +13,8 @@ macro_rules! entry_points {
     ($callback:ident) => {
         $callback! {
             handle {
+                graph::execute(plan: cudnnBackendDescriptor_t, pack: cudnnBackendDescriptor_t) { cudnnBackendExecute }
+                graph::workspace_size(plan: cudnnBackendDescriptor_t, pack: cudnnBackendDescriptor_t, bytes: *mut usize) { cudnnGetExecutionPlanWorkspaceSize }
                 handle::set_stream(stream: cudaStream_t) { cudnnSetStream }
                 handle::get_stream(stream: *mut cudaStream_t) { cudnnGetStream }
                 algorithms::count_forward(count: *mut c_int) { cudnnGetConvolutionForwardAlgorithmMaxCount }
@@ -62,6 +64,11 @@ macro_rules! entry_points {
                 normalization_extended::backward_ex(mode: cudnnBatchNormMode_t, operations: cudnnBatchNormOps_t, alpha_data: *const c_void, beta_data: *const c_void, alpha_parameters: *const c_void, beta_parameters: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, unused1: cudnnTensorDescriptor_t, unused2: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, unused3: cudnnTensorDescriptor_t, unused4: *mut c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void, parameters: cudnnTensorDescriptor_t, scale: *const c_void, unused5: *const c_void, d_scale: *mut c_void, d_bias: *mut c_void, epsilon: f64, saved_mean: *const c_void, saved_inverse: *const c_void, unused6: cudnnActivationDescriptor_t, unused7: *mut c_void, unused8: usize, unused9: *mut c_void, unused10: usize) { cudnnBatchNormalizationBackwardEx }
             }
             plain {
+                graph::create(kind: cudnnBackendDescriptorType_t, descriptor: *mut cudnnBackendDescriptor_t) { cudnnBackendCreateDescriptor }
+                graph::destroy(descriptor: cudnnBackendDescriptor_t) { cudnnBackendDestroyDescriptor }
+                graph::finalize(descriptor: cudnnBackendDescriptor_t) { cudnnBackendFinalize }
+                graph::set(descriptor: cudnnBackendDescriptor_t, attribute: cudnnBackendAttributeName_t, kind: cudnnBackendAttributeType_t, count: i64, elements: *const c_void) { cudnnBackendSetAttribute }
+                graph::get(descriptor: cudnnBackendDescriptor_t, attribute: cudnnBackendAttributeName_t, kind: cudnnBackendAttributeType_t, requested: i64, count: *mut i64, elements: *mut c_void) { cudnnBackendGetAttribute }
                 handle::create(handle: *mut cudnnHandle_t) { cudnnCreate }
                 handle::destroy(handle: cudnnHandle_t) { cudnnDestroy }
                 handle::get_property(part: libraryPropertyType, to: *mut c_int) { cudnnGetProperty }
@@ -127,9 +134,9 @@ macro_rules! entry_points {
                 normalization::derive(derived: cudnnTensorDescriptor_t, x_desc: cudnnTensorDescriptor_t, mode: cudnnBatchNormMode_t) { cudnnDeriveBNTensorDescriptor }
             }
             refused {
-                cudnnB2BCausalConv1dBackward cudnnB2BCausalConv1dForward cudnnBackendCreateDescriptor cudnnBackendDestroyDescriptor
-                cudnnBackendExecute cudnnBackendFinalize cudnnBackendGetAttribute cudnnBackendInitialize cudnnBackendPopulateCudaGraph
-                cudnnBackendSetAttribute cudnnBackendUpdateCudaGraph cudnnBuildRNNDynamic cudnnCTCLoss cudnnCTCLoss_v8
+                cudnnB2BCausalConv1dBackward cudnnB2BCausalConv1dForward
+                cudnnBackendInitialize cudnnBackendPopulateCudaGraph
+                cudnnBackendUpdateCudaGraph cudnnBuildRNNDynamic cudnnCTCLoss cudnnCTCLoss_v8
                 cudnnCausalConv1dBackward cudnnCausalConv1dForward cudnnCausalConv1dNwhBackward cudnnCausalConv1dNwhForward
                 cudnnCreateAttnDescriptor cudnnCreateCTCLossDescriptor cudnnCreateFusedOpsConstParamPack cudnnCreateFusedOpsPlan
                 cudnnCreateFusedOpsVariantParamPack cudnnCreateLRNDescriptor cudnnCreateRNNDataDescriptor cudnnCreateRNNDescriptor
@@ -140,7 +147,7 @@ macro_rules! entry_points {
                 cudnnDestroyTensorTransformDescriptor cudnnDivisiveNormalizationBackward cudnnDivisiveNormalizationForward
                 cudnnFFTCausalConv1dBackward cudnnFFTCausalConv1dForward cudnnFusedOpsExecute cudnnGetAttnDescriptor
                 cudnnGetCTCLossDescriptor cudnnGetCTCLossDescriptorEx cudnnGetCTCLossDescriptor_v8 cudnnGetCTCLossDescriptor_v9
-                cudnnGetCTCLossWorkspaceSize cudnnGetCTCLossWorkspaceSize_v8 cudnnGetCallback cudnnGetExecutionPlanWorkspaceSize
+                cudnnGetCTCLossWorkspaceSize cudnnGetCTCLossWorkspaceSize_v8 cudnnGetCallback
                 cudnnGetFoldedConvBackwardDataDescriptors cudnnGetFusedOpsConstParamPackAttribute cudnnGetFusedOpsVariantParamPackAttribute
                 cudnnGetLRNDescriptor cudnnGetMultiHeadAttnBuffers cudnnGetMultiHeadAttnWeights cudnnGetNormalizationBackwardWorkspaceSize
                 cudnnGetNormalizationForwardTrainingWorkspaceSize cudnnGetNormalizationTrainingReserveSpaceSize cudnnGetRNNDataDescriptor

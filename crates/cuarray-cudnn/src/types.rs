@@ -13,6 +13,8 @@ pub(crate) type cudnnActivationDescriptor_t = usize;
 pub(crate) type cudnnOpTensorDescriptor_t = usize;
 pub(crate) type cudnnReduceTensorDescriptor_t = usize;
 pub(crate) type cudnnDropoutDescriptor_t = usize;
+/// A descriptor of the graph interface.
+pub(crate) type cudnnBackendDescriptor_t = usize;
 pub(crate) type cudaStream_t = *mut c_void;
 
 pub(crate) type cudnnDataType_t = c_int;
@@ -32,6 +34,10 @@ pub(crate) type cudnnSoftmaxAlgorithm_t = c_int;
 pub(crate) type cudnnSoftmaxMode_t = c_int;
 pub(crate) type cudnnBatchNormMode_t = c_int;
 pub(crate) type cudnnBatchNormOps_t = c_int;
+pub(crate) type cudnnBackendDescriptorType_t = c_int;
+pub(crate) type cudnnBackendAttributeName_t = c_int;
+pub(crate) type cudnnBackendAttributeType_t = c_int;
+pub(crate) type cudnnPointwiseMode_t = c_int;
 pub(crate) type libraryPropertyType = c_int;
 
 /// `cudnnConvolutionFwdAlgoPerf_t`, and those of the gradients, which have the same layout.

@@ -1,0 +1,159 @@
+//! Pointwise operations on values in the order of the dimensions of the result.
+
+use crate::activation::Curve;
+use crate::numbers::Real;
+use crate::status::{BAD_PARAM, NOT_SUPPORTED, Outcome};
+use crate::types::cudnnPointwiseMode_t;
+
+/// The settings of a pointwise operation.
+#[derive(Clone, Debug)]
+pub(super) struct Pointwise {
+    pub(super) mode: cudnnPointwiseMode_t,
+    /// The bounds of a ReLU, and its slope below the lower one.
+    pub(super) clips: (Option<f64>, Option<f64>, f64),
+    pub(super) elu: f64,
+    pub(super) softplus: f64,
+    pub(super) swish: f64,
+}
+
+/// `CUDNN_POINTWISE_ADD`.
+pub(super) const ADD: cudnnPointwiseMode_t = 0;
+/// `CUDNN_POINTWISE_SUB`.
+pub(super) const SUB: cudnnPointwiseMode_t = 9;
+
+/// The operands of a mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operands {
+    One,
+    Two,
+    /// Two, and a third that chooses between them.
+    Selected,
+    /// The gradient of the result, and the input.
+    Gradient,
+}
+
+/// The operands of a `cudnnPointwiseMode_t`.
+pub(super) fn operands(mode: cudnnPointwiseMode_t) -> Outcome<Operands> {
+    match mode {
+        4 | 10..=19 | 21 | 22 | 100..=103 | 105..=107 => Ok(Operands::One),
+        0..=3 | 5..=9 | 300..=305 => Ok(Operands::Two),
+        601 => Ok(Operands::Selected),
+        200..=203 | 205..=207 => Ok(Operands::Gradient),
+        // The error function and what needs it, `atan2`, `floor_mod`, logical operations and numbers of elements.
+        20 | 23 | 24 | 104 | 204 | 400..=402 | 501 => Err(NOT_SUPPORTED),
+        _ => Err(BAD_PARAM),
+    }
+}
+
+/// The curve of an activation that the other interface has too.
+fn curve<W: Real>(of: &Pointwise) -> Option<Curve<W>> {
+    match of.mode % 100 {
+        1 => Some(Curve::Tanh),
+        2 => Some(Curve::Sigmoid),
+        3 => Some(Curve::Elu(W::of(of.elu))),
+        6 => Some(Curve::Swish(W::of(of.swish))),
+        _ => None,
+    }
+}
+
+/// The ReLU with bounds.
+fn relu<W: Real>(of: &Pointwise, x: W) -> W {
+    let (lower, upper, slope) = of.clips;
+    let lower = W::of(lower.unwrap_or(0.0));
+    match upper.map(W::of) {
+        Some(upper) if x > upper => upper,
+        _ if x < lower => lower + W::of(slope) * (x - lower),
+        _ => x,
+    }
+}
+
+/// The GELU by a hyperbolic tangent, and its derivative.
+fn gelu<W: Real>(x: W) -> (W, W) {
+    let (factor, cube) = (W::of((2.0 / std::f64::consts::PI).sqrt()), W::of(0.044_715));
+    let (half, one, three) = (W::of(0.5), W::one(), W::of(3.0));
+    let tanh = (factor * (x + cube * x * x * x)).tanh();
+    let slope = factor * (one + three * cube * x * x) * (one - tanh * tanh);
+    (half * x * (one + tanh), half * (one + tanh) + half * x * slope)
+}
+
+/// The value of an operation with one operand.
+fn one<W: Real>(of: &Pointwise, x: W) -> W {
+    match of.mode {
+        4 => x.sqrt(),
+        10 => x.abs(),
+        11 => x.ceil(),
+        12 => x.cos(),
+        13 => x.exp(),
+        14 => x.floor(),
+        15 => x.ln(),
+        16 => -x,
+        17 => x.sqrt().recip(),
+        18 => x.sin(),
+        19 => x.tan(),
+        22 => x.recip(),
+        100 => relu(of, x),
+        105 => {
+            let beta = W::of(of.softplus);
+            (beta * x).exp().ln_1p() / beta
+        }
+        107 => gelu(x).0,
+        101..=103 | 106 => curve(of).map_or(x, |curve| curve.value(x)),
+        _ => x,
+    }
+}
+
+/// The value of an operation with two operands.
+fn two<W: Real>(mode: cudnnPointwiseMode_t, x: W, b: W) -> W {
+    let truth = |is_so: bool| if is_so { W::one() } else { W::zero() };
+    match mode {
+        1 => x * b,
+        2 => x.min(b),
+        3 => x.max(b),
+        5 => x + b * b,
+        6 => x / b,
+        7 => x % b,
+        8 => x.powf(b),
+        9 => x - b,
+        300 => truth(x == b),
+        301 => truth(x != b),
+        302 => truth(x > b),
+        303 => truth(x >= b),
+        304 => truth(x < b),
+        305 => truth(x <= b),
+        _ => x + b,
+    }
+}
+
+/// The derivative of an activation.
+fn slope<W: Real>(of: &Pointwise, x: W) -> W {
+    match of.mode {
+        200 => {
+            let (lower, upper, slope) = of.clips;
+            if x <= W::of(lower.unwrap_or(0.0)) {
+                W::of(slope)
+            } else if upper.is_some_and(|upper| x >= W::of(upper)) {
+                W::zero()
+            } else {
+                W::one()
+            }
+        }
+        205 => W::one() / (W::one() + (-(W::of(of.softplus) * x)).exp()),
+        207 => gelu(x).1,
+        _ => curve(of).map_or(W::one(), |curve| curve.slope(x, curve.value(x))),
+    }
+}
+
+/// The results of an operation. Each input has as many values as the result.
+pub(super) fn compute<W: Real>(of: &Pointwise, alpha1: W, alpha2: W, inputs: &[Vec<W>]) -> Vec<W> {
+    match inputs {
+        [x] => x.iter().map(|x| one(of, alpha1 * *x)).collect(),
+        [dy, x] if (200..300).contains(&of.mode) => {
+            dy.iter().zip(x).map(|(dy, x)| alpha1 * *dy * slope(of, *x)).collect()
+        }
+        [x, b] => x.iter().zip(b).map(|(x, b)| two(of.mode, alpha1 * *x, alpha2 * *b)).collect(),
+        [x, b, t] => {
+            x.iter().zip(b).zip(t).map(|((x, b), t)| if t.is_zero() { alpha2 * *b } else { alpha1 * *x }).collect()
+        }
+        _ => Vec::new(),
+    }
+}
