@@ -336,7 +336,9 @@ REDUCTIONS: list[Any] = [
 @pytest.mark.parametrize("operation", range(9))
 @pytest.mark.parametrize("axes", [(0, 1, 2, 3), (1,), (0, 2, 3)], ids=str)
 @each_type
-def test_reduction_has_the_results_of_numpy(dnn: Dnn, operation: int, axes: tuple[int, ...], kind: str, form: str) -> None:
+def test_reduction_has_the_results_of_numpy(
+    dnn: Dnn, operation: int, axes: tuple[int, ...], kind: str, form: str
+) -> None:
     # Products of the numbers -1, 1 and 2 are powers of two, which no type rounds.
     values = dnn.rng.choice([-1.0, 1, 1, 1, 1, 1, 1, 1, 2, 0], (2, 3, 2, 2))
     expected = REDUCTIONS[operation](values, axis=axes, keepdims=True)
