@@ -31,6 +31,11 @@ def beside_host_loops():
     return _in_process(["host_loops.py"], {"CUARRAY_SIM_FINDINGS": "0"})
 
 
+def mathematics():
+    """Return the seconds of a mathematical library's stand-in and those of NumPy or SciPy, by case, without findings and with them."""
+    return [_in_process(["mathematics.py"], {"CUARRAY_SIM_FINDINGS": on}) for on in "01"]
+
+
 def instructions():
     """Return millions of PTX instructions per second on one core, by kind of arithmetic."""
     return _in_process(["kernels.py"], {"CUARRAY_SIM_FINDINGS": "0", "CUARRAY_SIM_CORES": "1"})
