@@ -72,7 +72,7 @@ def product(driver, order, dtype):
     real = ctypes.c_float if dtype is np.float32 else ctypes.c_double
     one, zero = ctypes.byref(real(1)), ctypes.byref(real(0))
     call = blas.cublasSgemm_v2 if dtype is np.float32 else blas.cublasDgemm_v2
-    # cuBLAS has columns, so that the product of rows is the other way round.
+    # cuBLAS has columns, so the operands change places.
     arguments = (handle, 0, 0, order, order, order, one, y, order, x, order, zero, z, order)
     return lambda: checked(call(*arguments)), lambda: np.matmul(a, b, out=c), lambda: (driver.get(z, c), a @ b)
 

@@ -16,11 +16,18 @@ from typing import Any
 from generated import differences
 
 # The modules add their cases.
-from . import cublas, cufft, curand, cusolver, cusparse  # noqa: F401
+from . import cublas, cudnn, cufft, curand, cusolver, cusparse  # noqa: F401
 from .place import CASES, Case, Place
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "mathematics-races.md"
-NAMES = {"cublas": "cuBLAS", "cufft": "cuFFT", "curand": "cuRAND", "cusolver": "cuSOLVER", "cusparse": "cuSPARSE"}
+NAMES = {
+    "cublas": "cuBLAS",
+    "cudnn": "cuDNN",
+    "cufft": "cuFFT",
+    "curand": "cuRAND",
+    "cusolver": "cuSOLVER",
+    "cusparse": "cuSPARSE",
+}
 BUILDS = ("wrong", "right")
 
 INTRODUCTION = """\
