@@ -422,6 +422,10 @@ macro_rules! __entry_points {
                 management::get_stream(stream: *mut cudaStream_t) { cusolverDnGetStream }
                 management::set_determinism(mode: cusolverDeterministicMode_t) { cusolverDnSetDeterministicMode }
                 management::get_determinism(mode: *mut cusolverDeterministicMode_t) { cusolverDnGetDeterministicMode }
+                refinement::gesv_size(params: cusolverDnIRSParams_t, n: c_int, nrhs: c_int, bytes: *mut usize) { cusolverDnIRSXgesv_bufferSize }
+                refinement::gesv(params: cusolverDnIRSParams_t, infos: cusolverDnIRSInfos_t, n: c_int, nrhs: c_int, a: *mut c_void, lda: c_int, b: *mut c_void, ldb: c_int, x: *mut c_void, ldx: c_int, workspace: *mut c_void, bytes: usize, niters: *mut c_int, info: *mut c_int) { cusolverDnIRSXgesv }
+                refinement::gels_size(params: cusolverDnIRSParams_t, m: c_int, n: c_int, nrhs: c_int, bytes: *mut usize) { cusolverDnIRSXgels_bufferSize }
+                refinement::gels(params: cusolverDnIRSParams_t, infos: cusolverDnIRSInfos_t, m: c_int, n: c_int, nrhs: c_int, a: *mut c_void, lda: c_int, b: *mut c_void, ldb: c_int, x: *mut c_void, ldx: c_int, workspace: *mut c_void, bytes: usize, niters: *mut c_int, info: *mut c_int) { cusolverDnIRSXgels }
                 typed::potrf_size(params: cusolverDnParams_t, uplo: cublasFillMode_t, n: i64, data_type_a: cudaDataType, a: *const c_void, lda: i64, compute_type: cudaDataType, on_device: *mut usize, on_host: *mut usize) { cusolverDnXpotrf_bufferSize }
                 typed::potrf(params: cusolverDnParams_t, uplo: cublasFillMode_t, n: i64, data_type_a: cudaDataType, a: *mut c_void, lda: i64, compute_type: cudaDataType, buffer_on_device: *mut c_void, bytes_on_device: usize, buffer_on_host: *mut c_void, bytes_on_host: usize, info: *mut c_int) { cusolverDnXpotrf }
                 typed::potrs(params: cusolverDnParams_t, uplo: cublasFillMode_t, n: i64, nrhs: i64, data_type_a: cudaDataType, a: *const c_void, lda: i64, data_type_b: cudaDataType, b: *mut c_void, ldb: i64, info: *mut c_int) { cusolverDnXpotrs }
@@ -457,6 +461,24 @@ macro_rules! __entry_points {
                 management::create_params(params: *mut cusolverDnParams_t) { cusolverDnCreateParams }
                 management::destroy_params(params: cusolverDnParams_t) { cusolverDnDestroyParams }
                 management::set_options(params: cusolverDnParams_t, function: cusolverDnFunction_t, algorithm: cusolverAlgMode_t) { cusolverDnSetAdvOptions }
+                refinement::create_params(params: *mut cusolverDnIRSParams_t) { cusolverDnIRSParamsCreate }
+                refinement::destroy_params(params: cusolverDnIRSParams_t) { cusolverDnIRSParamsDestroy }
+                refinement::set_refinement(params: cusolverDnIRSParams_t, solver: c_int) { cusolverDnIRSParamsSetRefinementSolver }
+                refinement::set_main(params: cusolverDnIRSParams_t, precision: c_int) { cusolverDnIRSParamsSetSolverMainPrecision }
+                refinement::set_lowest(params: cusolverDnIRSParams_t, precision: c_int) { cusolverDnIRSParamsSetSolverLowestPrecision }
+                refinement::set_precisions(params: cusolverDnIRSParams_t, main: c_int, lowest: c_int) { cusolverDnIRSParamsSetSolverPrecisions }
+                refinement::set_tolerance(params: cusolverDnIRSParams_t, value: f64) { cusolverDnIRSParamsSetTol }
+                refinement::set_tolerance(params: cusolverDnIRSParams_t, value: f64) { cusolverDnIRSParamsSetTolInner }
+                refinement::set_iterations(params: cusolverDnIRSParams_t, most: c_int) { cusolverDnIRSParamsSetMaxIters }
+                refinement::set_inner_iterations(params: cusolverDnIRSParams_t, most: c_int) { cusolverDnIRSParamsSetMaxItersInner }
+                refinement::iterations(params: cusolverDnIRSParams_t, most: *mut c_int) { cusolverDnIRSParamsGetMaxIters }
+                refinement::set_fallback(params: cusolverDnIRSParams_t) { cusolverDnIRSParamsEnableFallback }
+                refinement::set_fallback(params: cusolverDnIRSParams_t) { cusolverDnIRSParamsDisableFallback }
+                refinement::create_infos(infos: *mut cusolverDnIRSInfos_t) { cusolverDnIRSInfosCreate }
+                refinement::destroy_infos(infos: cusolverDnIRSInfos_t) { cusolverDnIRSInfosDestroy }
+                refinement::used_iterations(infos: cusolverDnIRSInfos_t, count: *mut c_int) { cusolverDnIRSInfosGetNiters }
+                refinement::used_iterations(infos: cusolverDnIRSInfos_t, count: *mut c_int) { cusolverDnIRSInfosGetOuterNiters }
+                refinement::known_iterations(infos: cusolverDnIRSInfos_t, most: *mut c_int) { cusolverDnIRSInfosGetMaxIters }
                 jacobi::create_syevj(info: *mut syevjInfo_t) { cusolverDnCreateSyevjInfo }
                 jacobi::destroy_syevj(info: syevjInfo_t) { cusolverDnDestroySyevjInfo }
                 jacobi::syevj_tolerance(info: syevjInfo_t, tolerance: f64) { cusolverDnXsyevjSetTolerance }
@@ -473,14 +495,8 @@ macro_rules! __entry_points {
             refused {
                 cusolverDnCgebrd cusolverDnCgebrd_bufferSize cusolverDnClaswp cusolverDnClauum cusolverDnClauum_bufferSize cusolverDnCungbr
                 cusolverDnCungbr_bufferSize cusolverDnDgebrd cusolverDnDgebrd_bufferSize cusolverDnDlaswp cusolverDnDlauum cusolverDnDlauum_bufferSize
-                cusolverDnDorgbr cusolverDnDorgbr_bufferSize cusolverDnIRSInfosCreate cusolverDnIRSInfosDestroy cusolverDnIRSInfosGetMaxIters
-                cusolverDnIRSInfosGetNiters cusolverDnIRSInfosGetOuterNiters cusolverDnIRSInfosGetResidualHistory cusolverDnIRSInfosRequestResidual
-                cusolverDnIRSParamsCreate cusolverDnIRSParamsDestroy cusolverDnIRSParamsDisableFallback cusolverDnIRSParamsEnableFallback
-                cusolverDnIRSParamsGetMaxIters cusolverDnIRSParamsSetMaxIters cusolverDnIRSParamsSetMaxItersInner
-                cusolverDnIRSParamsSetRefinementSolver cusolverDnIRSParamsSetSolverLowestPrecision cusolverDnIRSParamsSetSolverMainPrecision
-                cusolverDnIRSParamsSetSolverPrecisions cusolverDnIRSParamsSetTol cusolverDnIRSParamsSetTolInner cusolverDnIRSXgels
-                cusolverDnIRSXgels_bufferSize cusolverDnIRSXgesv cusolverDnIRSXgesv_bufferSize cusolverDnLoggerForceDisable cusolverDnLoggerOpenFile
-                cusolverDnLoggerSetCallback cusolverDnLoggerSetFile cusolverDnLoggerSetLevel cusolverDnLoggerSetMask cusolverDnSgebrd
+                cusolverDnDorgbr cusolverDnDorgbr_bufferSize cusolverDnIRSInfosGetResidualHistory cusolverDnIRSInfosRequestResidual
+                cusolverDnLoggerForceDisable cusolverDnLoggerOpenFile cusolverDnLoggerSetCallback cusolverDnLoggerSetFile cusolverDnLoggerSetLevel cusolverDnLoggerSetMask cusolverDnSgebrd
                 cusolverDnSgebrd_bufferSize cusolverDnSlaswp cusolverDnSlauum cusolverDnSlauum_bufferSize cusolverDnSorgbr cusolverDnSorgbr_bufferSize
                 cusolverDnXgesvdp cusolverDnXgesvdp_bufferSize cusolverDnXgesvdr cusolverDnXgesvdr_bufferSize cusolverDnXlarft
                 cusolverDnXlarft_bufferSize cusolverDnXtrtri cusolverDnXtrtri_bufferSize cusolverDnZgebrd cusolverDnZgebrd_bufferSize cusolverDnZlaswp

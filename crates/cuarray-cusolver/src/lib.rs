@@ -29,6 +29,7 @@ mod management;
 mod matrix;
 mod qr;
 mod refined;
+mod refinement;
 mod reflectors;
 mod report;
 mod scalar;

@@ -26,6 +26,14 @@ impl cusolverStatus_t {
     pub const MATRIX_TYPE_NOT_SUPPORTED: Self = Self(8);
     /// `CUSOLVER_STATUS_NOT_SUPPORTED`.
     pub const NOT_SUPPORTED: Self = Self(9);
+    /// `CUSOLVER_STATUS_IRS_PARAMS_NOT_INITIALIZED`.
+    pub const IRS_PARAMS_NOT_INITIALIZED: Self = Self(12);
+    /// `CUSOLVER_STATUS_IRS_PARAMS_INVALID_PREC`.
+    pub const IRS_PARAMS_INVALID_PREC: Self = Self(14);
+    /// `CUSOLVER_STATUS_IRS_PARAMS_INVALID_REFINE`.
+    pub const IRS_PARAMS_INVALID_REFINE: Self = Self(15);
+    /// `CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED`.
+    pub const IRS_INFOS_NOT_INITIALIZED: Self = Self(25);
 }
 
 /// The result of a function.

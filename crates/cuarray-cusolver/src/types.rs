@@ -43,3 +43,8 @@ pub type cudaDataType = c_int;
 pub type libraryPropertyType = c_int;
 /// `cudaStream_t`.
 pub type cudaStream_t = *mut c_void;
+
+/// An object of parameters of iterative refinement.
+pub type cusolverDnIRSParams_t = usize;
+/// An object of information about iterative refinement.
+pub type cusolverDnIRSInfos_t = usize;
