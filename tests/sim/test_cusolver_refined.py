@@ -178,3 +178,90 @@ def test_matrix_that_another_stream_writes_is_a_race_with_its_argument(solver: S
         assert solver.call("cusolverDnDDgesv", *sizes) == SUCCESS
     found = [side for finding in findings_of() for side in finding["sides"] if side["call"] == "cusolverDnDDgesv"]
     assert {side["detail"] for side in found} == {"argument dA"}
+
+
+PRECISIONS = {"D": 1203, "S": 1204, "Z": 1213, "C": 1214}
+"""The `cusolverPrecType_t` of each type."""
+NO_PARAMETERS, WRONG_PRECISION, WRONG_REFINEMENT, NO_INFORMATION = 12, 14, 15, 25
+CLASSICAL = 1102
+
+
+class Refinement:
+    """Objects of parameters and of information, which the end of a test destroys."""
+
+    def __init__(self, solver: Solver) -> None:
+        self.library = solver.library
+        self.params, self.infos = ctypes.c_void_p(), ctypes.c_void_p()
+        assert self.plain("ParamsCreate", ctypes.byref(self.params)) == SUCCESS
+        assert self.plain("InfosCreate", ctypes.byref(self.infos)) == SUCCESS
+
+    def plain(self, name: str, *arguments: Any) -> int:
+        status: int = getattr(self.library, f"cusolverDnIRS{name}")(*arguments)
+        return status
+
+    def number(self, name: str, of: ctypes.c_void_p) -> int:
+        found = ctypes.c_int(-1)
+        assert self.plain(name, of, ctypes.byref(found)) == SUCCESS
+        return found.value
+
+
+@pytest.fixture
+def refinement(solver: Solver) -> Any:
+    made = Refinement(solver)
+    yield made
+    assert made.plain("InfosDestroy", made.infos) == SUCCESS
+    assert made.plain("ParamsDestroy", made.params) == SUCCESS
+    assert made.plain("ParamsDestroy", made.params) == NO_PARAMETERS
+    assert made.plain("InfosDestroy", made.infos) == NO_INFORMATION
+
+
+@pytest.mark.parametrize("kind", list(TYPES))
+def test_refinement_with_parameters(solver: Solver, refinement: Refinement, kind: str) -> None:
+    m, n, columns, dtype = 15, 12, 3, TYPES[kind]
+    params, infos, size = refinement.params, refinement.infos, ctypes.c_size_t()
+    assert refinement.plain("ParamsSetSolverPrecisions", params, PRECISIONS[kind], PRECISIONS[kind]) == SUCCESS
+    assert refinement.plain("ParamsSetRefinementSolver", params, CLASSICAL) == SUCCESS
+    assert refinement.plain("ParamsSetMaxIters", params, 7) == SUCCESS
+    matrix, right = solver.random((m, n), dtype), solver.random((m, columns), dtype)
+    for name, rows in (("gesv", n), ("gels", m)):
+        sizes = (n, columns) if name == "gesv" else (m, n, columns)
+        whole, whole_b = np.asfortranarray(matrix[:rows]), np.asfortranarray(right[:rows])
+        like_x = np.zeros((n, columns), dtype, "F")
+        x, (info, like), iterations = solver.put(like_x), solver.integers(), ctypes.c_int(-9)
+        assert solver.call(f"cusolverDnIRSX{name}_bufferSize", params, *sizes, ctypes.byref(size)) == SUCCESS
+        given = solver.put(whole), rows, solver.put(whole_b), rows, x, n
+        end = solver.memory(size.value), size, ctypes.byref(iterations), info
+        assert solver.call(f"cusolverDnIRSX{name}", params, infos, *sizes, *given, *end) == SUCCESS
+        assert (iterations.value, solver.get(info, like)[0]) == (0, 0)
+        expected = np.linalg.lstsq(whole.astype(np.complex128), whole_b.astype(np.complex128), rcond=None)[0]
+        close(solver.get(x, like_x), expected if np.iscomplexobj(like_x) else expected.real, kind, 100)
+        assert refinement.number("InfosGetMaxIters", infos) == 7
+        assert refinement.number("InfosGetNiters", infos) == refinement.number("InfosGetOuterNiters", infos) == 0
+        wrong = ctypes.c_void_p(8)
+        assert solver.call(f"cusolverDnIRSX{name}", wrong, infos, *sizes, *given, *end) == NO_PARAMETERS
+        assert solver.call(f"cusolverDnIRSX{name}", params, wrong, *sizes, *given, *end) == NO_INFORMATION
+
+
+def test_parameters_of_refinement_are_checked(solver: Solver, refinement: Refinement) -> None:
+    params, size = refinement.params, ctypes.c_size_t()
+    assert refinement.number("ParamsGetMaxIters", params) == 50
+
+    def status() -> int:
+        return solver.call("cusolverDnIRSXgesv_bufferSize", params, 4, 1, ctypes.byref(size))
+
+    assert status() == WRONG_PRECISION
+    assert refinement.plain("ParamsSetSolverMainPrecision", params, 1203) == SUCCESS
+    assert refinement.plain("ParamsSetSolverLowestPrecision", params, 1214) == SUCCESS
+    assert status() == WRONG_PRECISION
+    assert refinement.plain("ParamsSetSolverLowestPrecision", params, 1206) == SUCCESS
+    assert status() == WRONG_REFINEMENT
+    assert refinement.plain("ParamsSetRefinementSolver", params, 1105) == SUCCESS
+    assert status() == SUCCESS
+    for name in ("Tol", "TolInner"):
+        assert refinement.plain(f"ParamsSet{name}", params, ctypes.c_double(1e-9)) == SUCCESS
+    for name, wrong in (("RefinementSolver", 5), ("SolverMainPrecision", 9), ("MaxIters", 0), ("MaxItersInner", 0)):
+        assert refinement.plain(f"ParamsSet{name}", params, wrong) == INVALID_VALUE
+    for name in ("EnableFallback", "DisableFallback"):
+        assert refinement.plain(f"Params{name}", params) == SUCCESS
+    assert refinement.plain("ParamsCreate", None) == INVALID_VALUE
+    assert refinement.plain("InfosCreate", None) == INVALID_VALUE
