@@ -239,3 +239,24 @@ impl Shape {
 fn places([depth, height, width]: [usize; 3]) -> impl Iterator<Item = [usize; 3]> {
     (0..depth * height * width).map(move |index| [index / (height * width), index / width % height, index % width])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gradients_are_adjoint_to_the_convolution() {
+        // Large enough for several bands and threads, with steps that leave inputs out.
+        let steps = Steps { pad: &[2, 1], stride: &[2, 3], dilation: &[1, 2], flips: true };
+        let shape = Shape::of(&[3, 8, 300, 40], &[6, 4, 3, 3], &[3, 6, 151, 13], steps);
+        let numbers = |count: usize, seed: usize| -> Vec<f64> {
+            (0..count).map(|index| ((index * seed + 3) % 17) as f64 - 8.0).collect()
+        };
+        let (x, w, dy) = (numbers(3 * 8 * 12000, 5), numbers(6 * 36, 7), numbers(3 * 6 * 151 * 13, 11));
+        let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let expected = product(&shape.forward(&x, w.clone()), &dy);
+        // The numbers are small integers, so that the sums are exact.
+        assert_eq!(product(&shape.backward_data(w.clone(), &dy), &x), expected);
+        assert_eq!(product(&shape.backward_filter(&x, &dy), &w), expected);
+    }
+}

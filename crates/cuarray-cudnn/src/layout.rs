@@ -153,3 +153,44 @@ impl Staged {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(dims: &[usize], strides: &[usize]) -> Layout {
+        Layout::new(Type::Float, dims.to_vec(), strides.to_vec()).expect("a layout of a test")
+    }
+
+    #[test]
+    fn layout_without_gaps_is_one_copy_and_gaps_are_rows() {
+        let rows = |layout: &Layout| {
+            let (region, _) = layout.place(1000).expect("a layout without overlaps");
+            region.blocks().map(|block| (block.rows, block.offset)).collect::<Vec<_>>()
+        };
+        let row = |address, width, height, pitch| Rows { address, width, height, pitch };
+        assert_eq!(rows(&layout(&[2, 3, 4, 5], &packed(&[2, 3, 4, 5]))), [(row(1000, 480, 1, 480), 0)]);
+        assert_eq!(rows(&layout(&[2, 3, 4, 5], &[60, 1, 15, 3])), [(row(1000, 480, 1, 480), 0)]);
+        assert_eq!(rows(&layout(&[2, 3, 4], &[18, 6, 1])), [(row(1000, 16, 6, 24), 0)]);
+        let parts = rows(&layout(&[2, 3, 4], &[40, 6, 1]));
+        assert_eq!(parts, [(row(1000, 16, 3, 24), 0), (row(1160, 16, 3, 24), 48)]);
+    }
+
+    #[test]
+    fn values_have_the_order_of_the_dimensions_with_any_strides() {
+        let channels_last = layout(&[1, 2, 1, 3], &[6, 1, 6, 2]);
+        let (_, staged) = channels_last.place(64).expect("a layout without overlaps");
+        let mut memory = [0.0_f32, 10.0, 1.0, 11.0, 2.0, 12.0];
+        assert_eq!(staged.values(&memory), [0.0, 1.0, 2.0, 10.0, 11.0, 12.0]);
+        staged.store(&mut memory, &[1.0; 6], Factors { alpha: 2.0, beta: 3.0 });
+        assert_eq!(memory, [2.0, 32.0, 5.0, 35.0, 8.0, 38.0]);
+    }
+
+    #[test]
+    fn overlaps_empty_dimensions_and_too_many_elements_are_refused() {
+        assert_eq!(layout(&[2, 3], &[2, 1]).place(64).map(drop), Err(BAD_PARAM));
+        assert_eq!(layout(&[2, 3], &[0, 1]).place(64).map(drop), Err(BAD_PARAM));
+        assert_eq!(Layout::new(Type::Float, vec![2, 0], vec![1, 1]), Err(BAD_PARAM));
+        assert_eq!(Layout::new(Type::Float, vec![2, 2], vec![usize::MAX, 1]), Err(NOT_SUPPORTED));
+    }
+}
