@@ -246,6 +246,12 @@ def test_crash_in_a_new_process_is_reported(check) -> None:
     assert found.outcomes[0].reproduction.splitlines()[-2].startswith("imported = adapter.import_(foreign)")
 
 
+def test_checks_run_in_new_processes_on_a_system_without_fork(check) -> None:
+    code = "process = os.getpid()\ndel os.fork\n" + PLAIN_IMPORT + "raise OSError(f'{process == os.getpid()}')"
+    found = check(code, "I1.plain-array-is-imported", "I1.import-copies-nothing")
+    assert [each.message for each in found.outcomes] == ["unexpected OSError: True"] * 2
+
+
 def test_output_of_a_library_does_not_disturb_the_results(check) -> None:
     code = "print('import')\n" + PLAIN_IMPORT + "print('{'); os.write(1, b'x'); return cuarray.as_cuda_array(obj)"
     assert check(code, "I1.plain-array-is-imported").outcomes[0].status == PASSED

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import sys
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -16,6 +17,9 @@ import cuarray
 __all__ = ["DriverError", "call", "context", "is_simulated", "is_started", "library"]
 
 NOT_INITIALIZED = 3
+
+# The driver's name for the loader of the system.
+_NAME = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 # The question takes longer than most checks. A driver that is loaded stays.
 _is_simulated = False
@@ -32,7 +36,7 @@ def library() -> ctypes.CDLL:
     :raises DriverError: there is none.
     """
     try:
-        return ctypes.CDLL(cuarray.driver_path() or "libcuda.so.1")
+        return ctypes.CDLL(cuarray.driver_path() or _NAME)
     except (OSError, cuarray.CudaError) as error:
         raise DriverError(f"there is no CUDA driver here: {error}") from error
 
@@ -52,7 +56,7 @@ def call(name: str, *arguments: Any) -> None:
 def is_started() -> bool:
     """Return whether a driver was initialized in this process; a copy of the process could not use it."""
     try:
-        driver = ctypes.CDLL("libcuda.so.1")
+        driver = ctypes.CDLL(_NAME)
     except OSError:
         return False
     current = ctypes.c_void_p()

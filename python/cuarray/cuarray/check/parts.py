@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import itertools
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -214,9 +215,16 @@ def hold(on: Any) -> None:
     """Keep a stream busy, so that work behind it stays pending; the simulated driver needs no delay."""
     if is_simulated():
         return
-    sleep = ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p)
+    function, time = _sleep()
     with context():
-        call("cuLaunchHostFunc", ctypes.c_void_p(handle_of(on)), sleep, ctypes.c_void_p(_BUSY_MICROSECONDS))
+        call("cuLaunchHostFunc", ctypes.c_void_p(handle_of(on)), function, ctypes.c_void_p(time))
+
+
+def _sleep() -> tuple[ctypes.c_void_p, int]:
+    """Return the system's function that sleeps, and its argument."""
+    if sys.platform == "win32":
+        return ctypes.cast(ctypes.WinDLL("kernel32").Sleep, ctypes.c_void_p), _BUSY_MICROSECONDS // 1000
+    return ctypes.cast(ctypes.CDLL(None).usleep, ctypes.c_void_p), _BUSY_MICROSECONDS
 
 
 def wait(waiting: Any, awaited: Any) -> None:

@@ -231,8 +231,16 @@ def _end(process: subprocess.Popen[str]) -> None:
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=2)
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        _kill(process)
     process.wait()
     # Only now has the thread that reads it stopped.
     if process.stdout is not None:
         process.stdout.close()
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End a process, and with it the processes of its group where the system has groups."""
+    if hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()

@@ -2,7 +2,7 @@
 
 It imports the adapters once, reads the name of a job on each line of standard input, and writes a line of JSON for each result. Each
 job runs in a copy of the process (``fork``), so a crash or a hang ends that copy alone. If the import of the adapter initialized
-the driver, a copy could not use it, so each job runs in a new process.
+the driver, a copy could not use it, so each job runs in a new process. So it does on Windows, which has no ``fork``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 import traceback
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from cuarray.check import driver
@@ -94,7 +95,7 @@ def main(arguments: list[str]) -> int:
         faulthandler.enable()
         _send(results, subject.run(arguments[1], arguments[2]))
         _leave()
-    forks = all(each.forks for each in subject.adapters) and not driver.is_started()
+    forks = hasattr(os, "fork") and all(each.forks for each in subject.adapters) and not driver.is_started()
     _send(results, subject.describe())
     # A copy asks which driver is loaded, and collects garbage, in many checks: both are quick after this.
     driver.is_simulated()
@@ -130,10 +131,11 @@ def _leave() -> None:
 def in_a_copy(subject: Subject, job: str, timeout: float) -> dict[str, Any]:
     """Run a check in a copy of this process; a crash or a hang is a result."""
     reading, writing = os.pipe()
-    with tempfile.TemporaryFile() as output, tempfile.NamedTemporaryFile() as record:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory() as folder:
+        record = Path(folder, "record")
         process = os.fork()
         if process == 0:
-            _child(subject, job, timeout, writing, output.fileno(), record.name)
+            _child(subject, job, timeout, writing, output.fileno(), str(record))
         os.close(writing)
         answer, in_time = _read_all(reading, timeout)
         if not in_time:
@@ -180,8 +182,10 @@ def _read_all(reading: int, timeout: float) -> tuple[bytes, bool]:
 
 def _in_a_new_process(subject: Subject, job: str, timeout: float) -> dict[str, Any]:
     patience = timeout + _IMPORT_SECONDS
-    with tempfile.TemporaryFile() as output, tempfile.NamedTemporaryFile() as record:
-        command = [sys.executable, "-m", "cuarray.check.worker", subject.name, job, record.name]
+    # Windows lets no second process open a temporary file, but any file in a temporary folder.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory() as folder:
+        record = Path(folder, "record")
+        command = [sys.executable, "-m", "cuarray.check.worker", subject.name, job, str(record)]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=output)
         try:
             answer, in_time = process.communicate(timeout=patience)[0], True
@@ -206,9 +210,7 @@ class _End(NamedTuple):
         return f"the process ended with status {self.status} and without a result"
 
 
-def _result(
-    subject: Subject, job: str, answer: bytes, end: _End, output: IO[bytes], record: IO[bytes]
-) -> dict[str, Any]:
+def _result(subject: Subject, job: str, answer: bytes, end: _End, output: IO[bytes], record: Path) -> dict[str, Any]:
     """Return the result that the process wrote, or one for its end without a result."""
     with contextlib.suppress(ValueError):
         found: dict[str, Any] = json.loads(answer)
@@ -220,8 +222,7 @@ def _result(
     outcome.evidence = "\n".join(output.read().decode(errors="replace").strip().splitlines()[:_OUTPUT_LINES])
     outcome.advice = check.advice
     script = Script(modules(subject.adapter, subject.consumer))
-    record.seek(0)
-    script.lines = record.read().decode().splitlines()
+    script.lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else []
     outcome.reproduction = script.program(check, outcome)
     return outcome.as_json()
 
