@@ -59,6 +59,9 @@ ENVIRONMENTS = {
     "build/rmm/.built": Environment(
         "RMM 25.4, whose modules are built here", "5 MB to download, 60 MB on disk", steps.rmm
     ),
+    "build/warp/.built": Environment(
+        "Warp, whose library is built here", "230 MB to download, 150 MB on disk", steps.warp
+    ),
     "build/mpich/.installed": Environment("MPICH", "13 MB to download, 37 MB on disk", steps.mpich),
     "build/mpi4py-tests/.fetched": Environment("mpi4py's own tests", "500 KB to download", steps.mpi4py_tests),
 }

@@ -19,6 +19,7 @@ FILES = (
     "pylibcudf",
     "distributed",
     "rmm",
+    "warp",
     "mpich",
     "test",
 )

@@ -34,11 +34,12 @@ RECORDED = {
     "square.recorded.pylibraft": "pylibraft *(recorded)*",
 }
 #: Libraries that the environment of the square lacks, because they are large or built here, and their partners. `make square-NAME` checks their pairs.
-APART = {"pylibcudf": "pylibcudf", "rmm": "RMM"}
+APART = {"pylibcudf": "pylibcudf", "rmm": "RMM", "warp": "Warp with the shared runtime"}
 PARTNERS = ("cuarray", "numba_cuda", "numba_cuda_mlir", "cuda_core", "mpi4py")
 #: Libraries without arrays of their own, and one that imports none.
 NO_PRODUCER, NO_CONSUMER = ("cuda_core", "mpi4py"), ("pycuda",)
-NAMES = {**ADAPTERS, **RECORDED, **APART}
+# Warp is in the square with its wheel, and apart with the library that is built here.
+NAMES = {**APART, **ADAPTERS, **RECORDED}
 #: The parts of a cell: a letter, and the checks behind it.
 LETTERS = {
     "L": ("layouts", "I8.*"),
@@ -96,6 +97,7 @@ Rows marked *recorded* replay dictionaries over memory of the kit, as the publis
   `CUDA_ERROR_INVALID_HANDLE` ([JAX](../findings/jax.md)).
 - RMM's wheels have a static CUDA runtime, which does not start on the simulated driver. [RMM](#rmm) is built with the shared one.
 - Warp's allocations and copies need such a runtime too. Its arrays are over memory of the kit here. Exports, imports, layouts and streams are Warp's.
+  [A part](#warp-with-the-shared-runtime) has Warp with its own allocations and copies, by the library that `make peers-warp` builds.
 """
 
 APART_HEAD = """

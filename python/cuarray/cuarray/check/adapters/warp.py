@@ -1,11 +1,15 @@
 """Warp.
 
 Warp's wheel contains a CUDA runtime that cannot allocate or copy on the simulated driver. There the adapter makes Warp arrays over memory of
-the kit, and copies in Warp's streams by the driver. Exports, imports, layouts and streams are Warp's own.
+the kit, and copies in Warp's streams by the driver. Exports, imports, layouts and streams are Warp's own. With the library that
+``make peers-warp`` builds, allocations and copies are Warp's own too.
 """
 
 from __future__ import annotations
 
+import ctypes
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +42,14 @@ KNOWN = {
 }
 
 
+@cache
+def _lacks_runtime() -> bool:
+    """Return whether Warp's CUDA runtime is inside its library, and so does not start on the simulated driver."""
+    # The loader searches the libraries that the library needs too. A runtime inside exports nothing.
+    library = ctypes.CDLL(str(Path(wp.__file__).parent / "bin" / "warp.so"))
+    return is_simulated() and not hasattr(library, "cudaMalloc")
+
+
 def make(shape, typestr, *, strides=None, readonly=False, stream=None, device=0) -> Any:
     try:
         dtype = wp.dtype_from_numpy(np.dtype(typestr))
@@ -47,13 +59,15 @@ def make(shape, typestr, *, strides=None, readonly=False, stream=None, device=0)
         raise NotClaimed(f"there is no type {typestr}")
     if not shape:
         raise NotClaimed("an array has at least one axis")
+    if len(shape) > 4:
+        raise NotClaimed("an array has at most four axes")
     place, itemsize = f"cuda:{device}", np.dtype(typestr).itemsize
     with wp.ScopedStream(stream, sync_enter=False):
-        if 0 in shape or (strides is None and not is_simulated()):
+        if 0 in shape or (strides is None and not _lacks_runtime()):
             return wp.empty(shape, dtype=dtype, device=place)
         steps = strides if strides is not None else parts.contiguous(shape, itemsize)
         first, end = parts.extent(shape, steps, itemsize)
-        if is_simulated():
+        if _lacks_runtime():
             memory: Any = parts.Memory(end - first, device)
             pointer = memory.pointer
         else:
@@ -66,7 +80,7 @@ def make(shape, typestr, *, strides=None, readonly=False, stream=None, device=0)
 
 def write(array, data, *, stream=None) -> None:
     values = np.frombuffer(data, wp.dtype_to_numpy(array.dtype)).reshape(array.shape)
-    if is_simulated():
+    if _lacks_runtime():
         if not array.is_contiguous:
             raise NotClaimed("on the simulated driver, contiguous arrays are written only")
         if len(data):
@@ -77,11 +91,17 @@ def write(array, data, *, stream=None) -> None:
 
 
 def read(array, *, stream=None) -> bytes:
-    if is_simulated():
+    if _lacks_runtime():
         itemsize = np.dtype(wp.dtype_to_numpy(array.dtype)).itemsize
         return parts.gather(array.ptr or 0, array.shape, array.strides, itemsize, _handle(array, stream))
     with wp.ScopedStream(stream, sync_enter=False):
-        return bytes(array.numpy().tobytes())
+        # Not array.numpy(): it copies in the default stream, which waits for all blocking streams.
+        packed = array.contiguous()
+        host: Any = wp.empty(packed.shape, dtype=packed.dtype, device="cpu")
+        wp.copy(host, packed, stream=stream)
+        # The copy to pageable memory has arrived, but it orders nothing for other streams.
+        wp.synchronize_stream(stream or wp.get_stream(array.device))
+        return bytes(host.numpy().tobytes())
 
 
 def _handle(array, stream) -> int:
