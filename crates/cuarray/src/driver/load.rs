@@ -5,6 +5,8 @@
 //! 2. a `libcuda.so.1` already loaded in the process: its loader chose it for all libraries, and two drivers share no handles;
 //! 3. the system loader's `libcuda.so.1`.
 //!
+//! On Windows the name is `nvcuda.dll`, and the loader searches the folder of the system only.
+//!
 //! If the named file fails, the search ends: a fallback would run the program on a driver that the user did not choose. The name
 //! `libcuda.so`, without the version, is never tried. On machines with the CUDA toolkit it may be the link-time stub, which loads
 //! and then fails every call.
@@ -12,23 +14,22 @@
 //! A driver is never unloaded. It runs its own threads, registers exit functions, and maps the memory it allocated; other libraries
 //! may use it too. Unloading it would crash them.
 
-use super::{Driver, call, process_end};
+use super::{
+    Driver, call,
+    library::{self, Library, SONAME},
+    process_end,
+};
 use crate::{Error, Result, error::WITHOUT_GPU, lock};
 use cuarray_abi::Api;
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::{
     env,
-    error::Error as StdError,
-    ffi::{CStr, OsStr, OsString, c_void},
-    os::unix::ffi::OsStrExt,
+    ffi::{CStr, OsStr, c_void},
     path::{Path, PathBuf},
     ptr,
 };
 
 /// The environment variable with the driver's file.
 const VARIABLE: &str = "CUARRAY_DRIVER";
-/// The driver's name for the system loader.
-const SONAME: &str = "libcuda.so.1";
 
 impl Driver {
     /// Loads and initializes the process's driver: the file in `CUARRAY_DRIVER`, or else a `libcuda.so.1` already loaded in the
@@ -44,18 +45,24 @@ impl Driver {
         match env::var_os(VARIABLE) {
             Some(path) if !path.is_empty() => {
                 let attempt = format!("{VARIABLE}={}", Path::new(&path).display());
-                if let Some(driver) = attempt_load(attempt, &path, RTLD_NOW | RTLD_LOCAL, &mut tried)? {
+                // SAFETY: the library is the CUDA driver by the user's choice. A process that loads a hostile library under it cannot
+                // be protected here.
+                let library = unsafe { library::at(&path) };
+                if let Some(driver) = attempt_load(attempt, &path, library, &mut tried)? {
                     return Ok(driver);
                 }
             }
             _ => {
-                let soname = OsString::from(SONAME);
+                let soname = OsStr::new(SONAME);
                 let loaded = format!("{SONAME} among the libraries that the process has loaded");
-                if let Some(driver) = attempt_load(loaded, &soname, RTLD_NOW | libc::RTLD_NOLOAD, &mut tried)? {
+                if let Some(driver) = attempt_load(loaded, soname, library::already_loaded(soname), &mut tried)? {
                     return Ok(driver);
                 }
-                let searched = format!("{SONAME} by the system's loader");
-                if let Some(driver) = attempt_load(searched, &soname, RTLD_NOW | RTLD_LOCAL, &mut tried)? {
+                let by_loader = format!("{SONAME} by the system's loader");
+                // SAFETY: the library is the CUDA driver by its name. A process that loads a hostile library under it cannot be
+                // protected here.
+                let library = unsafe { library::searched(soname) };
+                if let Some(driver) = attempt_load(by_loader, soname, library, &mut tried)? {
                     return Ok(driver);
                 }
             }
@@ -72,11 +79,9 @@ impl Driver {
     /// Loading a library runs its code. If it exports the driver's symbols, they behave as the driver's manual specifies.
     pub unsafe fn open(path: &Path) -> Result<Driver> {
         // SAFETY: this function's contract.
-        let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
-        let (api, file) = library
-            .map_err(|error| reason(&error))
-            .and_then(table_of)
-            .map_err(|why| Error::no_driver(vec![format!("{}: {why}", path.display())]))?;
+        let library = unsafe { library::at(path.as_os_str()) };
+        let (api, file) =
+            library.and_then(table_of).map_err(|why| Error::no_driver(vec![format!("{}: {why}", path.display())]))?;
         initialize(Driver::new(api, file.or_else(|| Some(path.to_owned()))))
     }
 
@@ -94,15 +99,13 @@ impl Driver {
 
 /// One step of the search. `Ok(None)`: no driver was found, and `tried` has the reason. An error ends the search: the driver
 /// exists, but cannot be initialized.
-fn attempt_load(attempt: String, name: &OsStr, flags: i32, tried: &mut Vec<String>) -> Result<Option<Driver>> {
-    // SAFETY: the library is the CUDA driver by its name or by the user's choice. A process that loads a hostile library under
-    // either cannot be protected here.
-    let library = unsafe { Library::open(Some(name), flags) };
-    let not_loaded = |error: libloading::Error| {
-        // With RTLD_NOLOAD there may be no message: a library that is not loaded is no error to the loader.
-        if flags & libc::RTLD_NOLOAD != 0 { "none".to_owned() } else { reason(&error) }
-    };
-    let why = match library.map_err(not_loaded).and_then(table_of) {
+fn attempt_load(
+    attempt: String,
+    name: &OsStr,
+    library: Result<Library, String>,
+    tried: &mut Vec<String>,
+) -> Result<Option<Driver>> {
+    let why = match library.and_then(table_of) {
         Ok((api, file)) => {
             let file = file.unwrap_or_else(|| PathBuf::from(name));
             let shown = file.display().to_string();
@@ -115,11 +118,6 @@ fn attempt_load(attempt: String, name: &OsStr, flags: i32, tried: &mut Vec<Strin
     };
     tried.push(format!("{attempt}: {why}"));
     Ok(None)
-}
-
-/// The loader's own message, which is the source of the error.
-fn reason(error: &libloading::Error) -> String {
-    StdError::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 fn initialize(driver: Driver) -> Result<Driver> {
@@ -149,22 +147,5 @@ fn table_of(library: Library) -> Result<(Api, Option<PathBuf>), String> {
         return Err("not a CUDA driver: it exports no cuInit".to_owned());
     }
     std::mem::forget(library);
-    Ok((api, file_of(init)))
-}
-
-/// The file that the code at `address` was loaded from.
-fn file_of(address: *const c_void) -> Option<PathBuf> {
-    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: dladdr accepts any address, and writes the structure only if it returns non-zero.
-    if unsafe { libc::dladdr(address, info.as_mut_ptr()) } == 0 {
-        return None;
-    }
-    // SAFETY: an all-zero Dl_info is valid (null pointers), and dladdr has filled it.
-    let info = unsafe { info.assume_init() };
-    if info.dli_fname.is_null() {
-        return None;
-    }
-    // SAFETY: the name is a nul-terminated string that lives as long as the library, which is never unloaded.
-    let name = unsafe { CStr::from_ptr(info.dli_fname) };
-    Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
+    Ok((api, library::file_of(init)))
 }

@@ -52,6 +52,7 @@ mod ipc;
 mod legacy;
 #[cfg(feature = "python")]
 mod lent_pool;
+mod library;
 mod load;
 pub(crate) mod loaded;
 mod memory;

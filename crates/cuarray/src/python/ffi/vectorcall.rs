@@ -4,12 +4,13 @@
 //! `PyObject_VectorcallMethod` exists since Python 3.9, and in the stable ABI since 3.12. One wheel serves 3.11 too, so the function is looked up
 //! on first use. Its signature is the same everywhere.
 
+use crate::interpreter::find;
 use pyo3::{
     ffi,
     prelude::*,
     types::{PyDict, PyString, PyTuple},
 };
-use std::sync::OnceLock;
+use std::{ffi::c_void, sync::OnceLock};
 
 type VectorcallMethod = unsafe extern "C" fn(
     name: *mut ffi::PyObject,
@@ -22,10 +23,9 @@ type VectorcallMethod = unsafe extern "C" fn(
 fn vectorcall_method() -> Option<VectorcallMethod> {
     static FOUND: OnceLock<Option<VectorcallMethod>> = OnceLock::new();
     *FOUND.get_or_init(|| {
-        // SAFETY: the name is a C string.
-        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"PyObject_VectorcallMethod".as_ptr()) };
         // SAFETY: the interpreter documents this type for the function of that name.
-        (!found.is_null()).then(|| unsafe { std::mem::transmute::<*mut libc::c_void, VectorcallMethod>(found) })
+        find(c"PyObject_VectorcallMethod")
+            .map(|found| unsafe { std::mem::transmute::<*mut c_void, VectorcallMethod>(found) })
     })
 }
 

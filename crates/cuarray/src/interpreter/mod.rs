@@ -11,9 +11,14 @@ use crate::lock::{Lock, LockGuard};
 use std::ops::{Deref, DerefMut};
 
 #[cfg(feature = "python")]
+mod symbols;
+
+#[cfg(feature = "python")]
 pub(crate) use attached::is_attached;
 #[cfg(feature = "python")]
 use attached::{Staying, detached_unchecked};
+#[cfg(feature = "python")]
+pub(crate) use symbols::find;
 
 /// Runs `work` detached from the interpreter, if this thread is attached. As for [`Python::detach`], `work` must not capture values
 /// that are bound to the interpreter.
@@ -100,10 +105,11 @@ mod attached {
     //! The stable ABI has no function for this question. The functions are looked up by name in the interpreter that the process
     //! runs. If one is missing, the thread stays attached.
 
+    use super::symbols::find;
     use pyo3::{Python, ffi};
     use std::{
         cell::Cell,
-        ffi::{CStr, c_int, c_void},
+        ffi::{c_int, c_void},
         marker::PhantomData,
         mem,
         sync::OnceLock,
@@ -202,12 +208,6 @@ mod attached {
                 })
             }
         }
-    }
-
-    fn find(name: &CStr) -> Option<*mut c_void> {
-        // SAFETY: the name ends with a nul byte. The call searches the libraries of the process, and runs none of their code.
-        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-        (!found.is_null()).then_some(found)
     }
 
     /// Whether this thread is attached.
