@@ -56,7 +56,10 @@ pub(crate) struct Known {
 
 impl Known {
     /// No place.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
+    #[cfg_attr(
+        not(any(target_arch = "x86_64", test)),
+        expect(dead_code, reason = "only code for AVX2 and tests use it")
+    )]
     pub(crate) const NONE: Known = Known { generation: 0, base: 0 };
 }
 
@@ -121,7 +124,10 @@ impl Deferred {
     /// Lists reads of a whole warp, each by an instruction at an offset from common addresses, which `known` may refer to. Returns `false` if
     /// the reads must be compared at once.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
+    #[cfg_attr(
+        not(any(target_arch = "x86_64", test)),
+        expect(dead_code, reason = "only code for AVX2 and tests use it")
+    )]
     pub(crate) fn list(
         &mut self,
         now: &Now,

