@@ -8,7 +8,19 @@ from cuarray.check import handle_of, parts
 from cuarray.check.adapters import cuda_core
 from cuarray.check.adapters.cuda_core import KNOWN, NAME, VERSION, from_dlpack, import_, new_stream
 
-__all__ = ["KNOWN", "NAME", "VERSION", "from_dlpack", "import_", "make", "new_stream", "pointer", "read", "write"]
+__all__ = [
+    "KNOWN",
+    "NAME",
+    "VERSION",
+    "described",
+    "from_dlpack",
+    "import_",
+    "make",
+    "new_stream",
+    "pointer",
+    "read",
+    "write",
+]
 
 
 def make(shape, typestr, *, strides=None, stream=None):
@@ -21,7 +33,12 @@ def make(shape, typestr, *, strides=None, stream=None):
     # A write of a strided array keeps the gaps, so it reads them.
     buffer.fill(0, stream=device.default_stream)
     device.default_stream.sync()
-    entries = {"shape": shape, "typestr": typestr, "strides": strides, "data": (int(buffer.handle) - first, False)}
+    return described(buffer, int(buffer.handle) - first, shape, typestr, strides, stream)
+
+
+def described(buffer, pointer, shape, typestr, strides, stream):
+    """Return an object with the dictionary of an array in a buffer of bytes."""
+    entries = {"shape": shape, "typestr": typestr, "strides": strides, "data": (pointer, False)}
     return parts.Foreign({**entries, "stream": handle_of(stream) or None, "version": 3}, buffer)
 
 

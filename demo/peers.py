@@ -11,7 +11,11 @@ ADAPTERS = {
     "cuda.core": "cuda_core_memory",
     "CuPy": "cupy",
     "PyTorch": "pytorch",
+    "RMM": "rmm_memory",
 }
+
+PRODUCERS = ("RMM",)
+"""Libraries that import no array without a copy."""
 
 
 def load(name):
@@ -43,7 +47,8 @@ def why(error):
 
 def routes(own, peers):
     """Return the routes: cuarray with itself, each peer with cuarray in both directions, and each pair of peers through cuarray."""
+    consumers = [peer for peer in peers if peer.name not in PRODUCERS]
     found = [Route(own, own)]
     for peer in peers:
-        found += [Route(peer, own), Route(own, peer)]
-    return found + [Route(first, second, True) for first in peers for second in peers if first is not second]
+        found += [Route(peer, own)] + [Route(own, peer)] * (peer in consumers)
+    return found + [Route(first, second, True) for first in peers for second in consumers if first is not second]
