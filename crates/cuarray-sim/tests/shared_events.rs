@@ -6,6 +6,7 @@
 #[macro_use]
 mod program;
 use program::*;
+use std::ffi::c_char;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -362,12 +363,12 @@ fn child_that_uses_an_event() {
 }
 
 fn hexadecimal(handle: CUipcEventHandle) -> String {
-    handle.reserved.iter().map(|byte| format!("{:02x}", *byte as u8)).collect()
+    handle.reserved.iter().map(|byte| format!("{:02x}", byte.to_ne_bytes()[0])).collect()
 }
 
 fn from_hexadecimal(text: &str) -> CUipcEventHandle {
     let byte = |index: usize| u8::from_str_radix(&text[2 * index..2 * index + 2], 16).unwrap();
-    CUipcEventHandle { reserved: std::array::from_fn(|index| byte(index).cast_signed()) }
+    CUipcEventHandle { reserved: std::array::from_fn(|index| c_char::from_ne_bytes([byte(index)])) }
 }
 
 fn child(mode: &str, handle: &str) -> Child {

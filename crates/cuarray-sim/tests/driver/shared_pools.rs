@@ -4,6 +4,7 @@
 
 use crate::program::*;
 use cuarray_sim::finding::{AccessKind, Kind};
+use std::ffi::c_char;
 
 const DEVICE: u32 = CU_MEM_LOCATION_TYPE_DEVICE;
 const NODE: u32 = CU_MEM_LOCATION_TYPE_HOST_NUMA;
@@ -257,7 +258,7 @@ fn wrong_exports_and_imports_of_pools_are_refused() {
     in_other_process(Config::default(), |importer| {
         let pool = imported(importer, file);
         fails!(importer, INVALID_VALUE, cuMemPoolImportPointer(&mut 0, pool, &mut data));
-        let handle = CUipcMemHandle { reserved: data.reserved.map(u8::cast_signed) };
+        let handle = CUipcMemHandle { reserved: data.reserved.map(|byte| c_char::from_ne_bytes([byte])) };
         fails!(importer, INVALID_HANDLE, cuIpcOpenMemHandle_v2(&mut 0, handle, 1));
         // A pool is no memory.
         fails!(importer, INVALID_VALUE, cuMemImportFromShareableHandle(&mut 0, std::ptr::null_mut(), FILE));
