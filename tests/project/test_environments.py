@@ -107,3 +107,9 @@ def test_every_long_recipe_has_its_reason_in_the_design() -> None:
     assert decision
     named = set(re.findall(r"`([\w$()-]+)`", decision[0].partition("seven lines")[2]))
     assert named == {name for name, lines in found.items() if lines >= 7}
+
+
+def test_wheels_of_interpreters_without_a_global_lock_are_not_for_the_environment() -> None:
+    names = ("cuarray-0.1.0-cp311-abi3-linux_x86_64.whl", "cuarray-0.1.0-cp314-cp314t-linux_x86_64.whl")
+    wheels = [Path(name) for name in (*names, "cuarray_sim-0.1.0-py3-none-manylinux_2_17_x86_64.whl")]
+    assert release.for_interpreters_with_a_global_lock(wheels) == [wheels[0], wheels[2]]
