@@ -34,10 +34,12 @@ MPICH := build/mpich/.installed
 PYLIBCUDF_VENV := .venv-pylibcudf
 PYLIBCUDF := $(PYLIBCUDF_VENV)/.pylibcudf
 RMM := build/rmm/.built
+WARP := build/warp/.built
 DISTRIBUTED_VENV := .venv-distributed
 DISTRIBUTED := $(DISTRIBUTED_VENV)/.distributed
 DISTRIBUTED_TESTS := tests/workers
 RMM_TESTS := tests/rmm_modules
+WARP_TESTS := tests/warp_modules
 NEWEST_PYTHON := build/newest-python/.installed
 MEASURED := $(VENV)/.measured
 NVCC := build/nvcc/.installed
@@ -57,6 +59,8 @@ DEMO_PYTHON = $(if $(call made,$(TORCH)),PATH="$(CURDIR)/$(BIN):$$PATH" $(MPI_OF
 export CUPY_CACHE_DIR := $(CURDIR)/build/cupy/kernels
 # CuPy takes part in the demo and the tests if `make peers-cupy` has installed it.
 CUPY_PATH = $(if $(call made,$(CUPY)),:$(CURDIR)/build/cupy/site-packages)
+# So does RMM in the demo, if `make peers-rmm` has built it.
+RMM_PATH = $(if $(call made,$(RMM)),:$(CURDIR)/build/rmm/site-packages)
 # Peers that are goals of the same call are installed before the goals that use them.
 NAMED_PEERS := $(filter peers-torch peers-cupy peers-all,$(MAKECMDGOALS))
 RELEASE_TOOLS := $(VENV)/.release-tools
@@ -138,6 +142,9 @@ peers: install $(PEERS) ## install the libraries that tests and demo exchange ar
 .PHONY: peers-rmm
 peers-rmm: peers $(RMM) ## build the last version of RMM that is headers only with the shared CUDA runtime, in build/rmm
 
+.PHONY: peers-warp
+peers-warp: peers $(WARP) ## build Warp's library with the shared CUDA runtime, in build/warp (5 minutes), by nvcc
+
 .PHONY: peers-torch
 peers-torch: peers $(TORCH) ## install PyTorch into .venv-torch
 
@@ -161,7 +168,7 @@ demo: peers $(NAMED_PEERS) ## exchange arrays between cuarray and the peers, and
 	    $(BIN)/python demo/exchange.py; \
 	else \
 	    printf '\n== demo on the simulated CUDA driver: there is no real one\n'; \
-	    PYTHONPATH="$(CURDIR)$(CUPY_PATH)" $(DEMO_PYTHON) -m cuarray_sim demo/exchange.py; \
+	    PYTHONPATH="$(CURDIR)$(CUPY_PATH)$(RMM_PATH)" $(DEMO_PYTHON) -m cuarray_sim demo/exchange.py; \
 	fi
 
 # Rust tests without doc examples, few random cases, and quick Python tests that need no peer. `make test` runs the rest, and the Rust
@@ -237,7 +244,7 @@ test-python: peers $(EXTENSIONS) $(NVJITLINK) $(MPICH) ## run the Python tests o
 	$(call say,Planted bugs that the simulator must find)
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
-	PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --ignore $(MPI4PY_SUITE) --ignore $(CUPY_TESTS) --ignore $(DISTRIBUTED_TESTS) --ignore $(RMM_TESTS) --cuarray-sim --numprocesses 3 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
+	PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --ignore $(MPI4PY_SUITE) --ignore $(CUPY_TESTS) --ignore $(DISTRIBUTED_TESTS) --ignore $(RMM_TESTS) --ignore $(WARP_TESTS) --cuarray-sim --numprocesses 3 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
 	$(call say,Python tests on two simulated devices)
 	CUARRAY_SIM_DEVICES=2 $(BIN)/python -m pytest $(TWO_DEVICES) --cuarray-sim --numprocesses 2 $(call expected_skips,two-devices)
 	$(call say,Stand-ins for the toolchain with nvJitLink)
@@ -305,6 +312,17 @@ square-rmm: peers-rmm ## check RMM, and its pairs with the peers, and compare wi
 	PYTHONPATH="$(CURDIR)/build/rmm/site-packages" $(BIN)/python -m pytest $(RMM_TESTS) --cuarray-sim $(call expected_skips,rmm)
 	PYTHONPATH="$(CURDIR)/build/rmm/site-packages" $(BIN)/python -m cuarray_sim -m cuarray check rmm --quiet
 	PYTHONPATH="tests:$(CURDIR)/build/rmm/site-packages" $(BIN)/python -m square --apart rmm
+
+.PHONY: square-warp
+square-warp: peers-warp ## run the tests of Warp built with the shared runtime, and compare its pairs with the peers with its part of docs/results/interoperability.md; UPDATE=1 writes it
+	$(call say,Warp on the simulated driver)
+	PYTHONPATH="$(CURDIR)/build/warp/site-packages" $(BIN)/python -m pytest $(WARP_TESTS) --cuarray-sim $(call expected_skips,warp)
+	PYTHONPATH="tests:$(CURDIR)/build/warp/site-packages" $(BIN)/python -m square --apart warp
+
+.PHONY: documented
+documented: wheels ## install libraries as their pages say, one after the other, and compare what runs with docs/results/environments.md; UPDATE=1 writes it
+	$(call say,Libraries in environments as documented)
+	PYTHONPATH=tests $(BIN)/python -m documented
 
 .PHONY: torch-operations
 torch-operations: peers-torch ## compare the operations of PyTorch that run with docs/results/pytorch-operations.md; UPDATE=1 writes it
@@ -556,6 +574,32 @@ loom: ## run the model tests: each tries every interleaving of a few threads
 	RUSTFLAGS='--cfg loom' cargo test --quiet --target-dir target/loom -p cuarray --lib _model
 	cargo test --quiet -p cuarray --test deferred_model --test event_pool_model
 
+# Programs for aarch64 run by the user mode of qemu, here and in processes that a test starts, which the kernel hands to it (binfmt_misc). Version 7
+# of qemu keeps data for each reserved page, and simulated devices reserve many, so it needs version 8 or later. Random tests run few cases.
+ARM := aarch64-unknown-linux-gnu
+ARM_CRATES := -p cuarray-races -p cuarray-ptx -p cuarray
+QEMU_AARCH64 := qemu-aarch64-static
+ARM_SETTINGS = QEMU_LD_PREFIX=/usr/aarch64-linux-gnu CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$(QEMU_AARCH64) PROPTEST_CASES=4 RANDOM_KERNELS=10
+
+.PHONY: test-aarch64
+test-aarch64: ## run the Rust tests for aarch64 by qemu-user; needs Debian's gcc-aarch64-linux-gnu and qemu-user-static
+	$(call say,Rust tests for aarch64)
+	@for tool in aarch64-linux-gnu-gcc $(QEMU_AARCH64); do command -v $$tool >/dev/null || \
+	    { echo "$$tool is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static binfmt-support" >&2; exit 1; }; done
+	rustup target add $(ARM)
+	$(ARM_SETTINGS) cargo test --quiet --no-fail-fast --profile quick --target $(ARM) --features cuarray/half,cuarray/ndarray $(ARM_CRATES) --lib --tests
+
+# The compiler checks the code and links nothing, so no tool of Windows is needed.
+WINDOWS := x86_64-pc-windows-gnu
+
+.PHONY: check-windows
+check-windows: ## compile the library cuarray for Windows, without linking; rustup installs the standard library of Windows
+	$(call say,the library for Windows)
+	rustup target add $(WINDOWS)
+	cargo check --locked --target $(WINDOWS) -p cuarray-python --features cuarray/half,cuarray/ndarray
+	cargo check --locked --target $(WINDOWS) -p cuarray --lib --profile test
+
 .PHONY: deny
 deny: ## check licences, duplicates, origins and advisories of the dependencies; needs cargo-deny and the network
 	$(call need,cargo-deny,0.20.2)
@@ -592,12 +636,15 @@ GLIBC := 2.17
 MANYLINUX := manylinux_$(subst .,_,$(GLIBC))
 RELEASED_CRATES := cuarray-abi cuarray-ptx cuarray-races cuarray-sim cuarray cuarray-testing
 
+# Interpreters without a global lock have separate wheels, because abi3 has a global lock. Those on the machine are used.
+FREE_THREADED := $(foreach python,python3.14t python3.15t,$(shell command -v $(python)))
+
 .PHONY: release-wheels
 release-wheels: $(RELEASE_TOOLS) ## build the wheels for PyPI into dist/release
 	$(call say,wheels for glibc $(GLIBC))
 	rm -rf dist/release && mkdir -p dist/release
 	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility $(MANYLINUX) \
-	    --manifest-path python/cuarray/Cargo.toml --interpreter $(BIN)/python --out dist/release
+	    --manifest-path python/cuarray/Cargo.toml --interpreter $(BIN)/python $(FREE_THREADED) --out dist/release
 	PATH="$(CURDIR)/$(BIN):$$PATH" MANYLINUX_GLIBC=$(GLIBC) \
 	    $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist/release ./python/cuarray-sim
 	@ls -l dist/release
@@ -677,9 +724,10 @@ $(MPI4PY_TESTS): requirements/mpi4py-tests.txt | $(TOOLS)
 $(MPICH): requirements/mpich.txt | $(TOOLS)
 $(PYLIBCUDF): requirements/pylibcudf.txt requirements/nvjitlink.txt $(ENVIRONMENT) | $(PEERS)
 $(RMM): requirements/rmm.txt tests/peers/build_rmm.py $(ENVIRONMENT) | $(PEERS) $(INSTALLED)
+$(WARP): requirements/warp.txt tests/peers/build_warp.py $(ENVIRONMENT) | $(PEERS) $(INSTALLED) $(NVCC)
 $(DISTRIBUTED): requirements/distributed.txt $(ENVIRONMENT) | $(PEERS)
 $(NEWEST_PYTHON): requirements/newest-python.txt | $(TOOLS)
-$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON) $(PYLIBCUDF) $(DISTRIBUTED) $(RMM):
+$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON) $(PYLIBCUDF) $(DISTRIBUTED) $(RMM) $(WARP):
 	@$(BIN)/python -m environments $@
 
 # cargo runs first, as pip would hide its progress. The build of the wheel then has nothing to compile.

@@ -69,6 +69,8 @@ LEFT_OUT = {
     "tests/thread_sanitizer": "settings of a sanitizer",
     "tests/toolchain": "stand-ins of the simulated driver",
     "tests/rmm_modules": "modules of RMM that are built for the simulated driver",
+    "tests/documented": "libraries in environments that are installed there",
+    "tests/warp_modules": "a library of Warp that is built for the simulated driver",
     "tests/workers": "processes of Dask and Ray, which are not installed there",
 }
 """Folders without a slice, each with the reason."""

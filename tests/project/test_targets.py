@@ -102,6 +102,9 @@ def test_night_has_the_checks_that_are_too_long_for_a_push() -> None:
                 "square-pylibcudf",
                 "test-distributed",
                 "square-rmm",
+                "square-warp",
+                "test-aarch64",
+                "documented",
             ),
         ]
     ]
