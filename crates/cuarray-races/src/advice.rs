@@ -101,9 +101,9 @@ advice! {
 
     // Addresses, and the right to use them.
     KeepWithinAllocation { beyond: u64 } => "keep within the allocation: it ends {beyond} bytes before the access does",
-    KeepWithinRegion { size: u64, beyond: u64 } => "keep within the {size} bytes: the access ends {beyond} bytes behind them",
+    KeepWithinRegion { size: u64, beyond: u64 } => "keep within the {size} bytes: the access ends {beyond} bytes past their end",
     KeepWithinVariable { size: u64, name: String, beyond: u64 } =>
-        "keep within the {size} bytes of {name}: the access ends {beyond} bytes behind them",
+        "keep within the {size} bytes of {name}: the access ends {beyond} bytes past their end",
     KeepWithinArguments { targets: String } => "keep within {targets}: the store reaches another allocation",
     KeepWithinModule => "keep within the variable of the module: the store reaches another allocation",
     CorrectKernel { failure: String } => "correct the kernel: {failure}",

@@ -5,8 +5,8 @@ use crate::{MisuseKind, Used};
 use MisuseKind::{AbsentLane, UnwrittenGlobal, UnwrittenLocal, UnwrittenShared};
 
 /// Runs a block of 32 threads over zeroed words. `%t` is the thread, `%global` its word, `%shared` its word of the shared array `s`, and `%u`
-/// an undefined value of a kind: for an absent lane, the lanes 24 to 31 have left, and the lanes 0 to 7 take its value from them. Otherwise it is from
-/// shared or local memory in all lanes. Returns the kind of each used value, the use, and the first thread.
+/// an undefined value of a kind. For an absent lane, the lanes 24 to 31 have left, and the lanes 0 to 7 take its value from them. Otherwise it is
+/// from shared or local memory in all lanes. Returns the kind of each used value, the use, and the first thread.
 fn uses(kind: MisuseKind, body: &str) -> Vec<(MisuseKind, Option<Used>, u32)> {
     let make = match kind {
         AbsentLane => {
@@ -311,7 +311,7 @@ fn variable_of_a_thread_that_is_not_set_is_found_where_its_value_is_used() {
     assert_eq!(in_local(&counted(half)), [(UnwrittenLocal, Some(Used::Store), 0)]);
     let other = "setp.lt.u32 %p, %t, 16; @%p st.local.u32 [l + 8], 0;";
     assert_eq!(in_local(&counted(other)), [(UnwrittenLocal, Some(Used::Store), 16)]);
-    // Each lane has an address of its own.
+    // Each lane has another address.
     let spread = |first: u32| {
         format!(
             "mov.u32 %n, l; mad.lo.u32 %n, %t, 4, %n; st.local.u32 [%n], %t; ld.local.u32 %w, [%n + {first}]; add.u32 %w, %w, 1; {store}"
