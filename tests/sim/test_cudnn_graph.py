@@ -9,9 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 from device_probe import Address, order, second_stream
-from dnn_probe import BAD_PARAM, FORMS, KINDS, NOT_INITIALIZED, NOT_SUPPORTED, NULL_POINTER, SUCCESS, Dnn, Tensor, close
-from test_cudnn_convolution import CASES
-from test_cudnn_order import sides_of, write
+from dnn_convolution import CASES
+from dnn_probe import (
+    BAD_PARAM,
+    FORMS,
+    KINDS,
+    NOT_INITIALIZED,
+    NOT_SUPPORTED,
+    NULL_POINTER,
+    SUCCESS,
+    Dnn,
+    Tensor,
+    close,
+    sides_of,
+    write,
+)
 
 NOT_FINALIZED, GRAPH_PATTERN = 2004, 3001
 POINTWISE, CONVOLUTION, ENGINE, CONFIGURATION, HEURISTICS, PLAN = range(6)

@@ -11,7 +11,7 @@ import driver_probe
 import numpy as np
 import pytest
 from device_probe import Address, order, second_stream
-from dnn_probe import SUCCESS, Dnn, Long, Tensor, ints, of
+from dnn_probe import SUCCESS, Dnn, Long, Tensor, ints, of, sides_of, write
 
 Prepared = tuple[dict[str, Address], Callable[[], int]]
 SHAPE = (2, 3, 4, 4)
@@ -213,15 +213,6 @@ WRITTEN = {
 ARGUMENTS = [
     (name, argument) for name, (_, read) in CALLS.items() for argument in (read + " " + WRITTEN.get(name, "")).split()
 ]
-
-
-def sides_of(findings: Any, name: str) -> list[Any]:
-    return [side for finding in findings for side in finding["sides"] if side["call"] == f"cudnn{name}"]
-
-
-def write(address: Address, stream: ctypes.c_void_p, size: int = 4, offset: int = 0) -> None:
-    at = ctypes.c_uint64((address.value or 0) + offset)
-    driver_probe.call("cuMemsetD8Async", at, ctypes.c_ubyte(0), ctypes.c_size_t(size), stream)
 
 
 @pytest.mark.parametrize(("name", "argument"), ARGUMENTS)

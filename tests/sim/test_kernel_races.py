@@ -76,7 +76,7 @@ def test_missing_barrier_in_numba_reduction_is_a_kernel_race(found: Callable[...
         assert one["block"] == other["block"] == [0, 0, 0]
         assert one["thread"] != other["thread"]
         assert finding["variable"]["space"] == "shared"
-        assert "smem" in finding["variable"]["name"]
+        assert finding["variable"]["name"] == "shared"
         assert "syncthreads" in finding["missing"]
     assert found("numba.cuda", REDUCTION.replace("BEFORE", "cuda.syncthreads()")) == []
     assert found("numba.cuda", wrong, CUARRAY_SIM_KERNEL_RACES="0") == []

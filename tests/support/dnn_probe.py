@@ -190,3 +190,12 @@ def dnn(dnn_library: ctypes.CDLL, simulator: str, request: pytest.FixtureRequest
         probe = Dnn(dnn_library, np.random.default_rng(zlib.crc32(request.node.name.encode())))
         yield probe
         probe.close()
+
+
+def sides_of(findings: Any, name: str) -> list[Any]:
+    return [side for finding in findings for side in finding["sides"] if side["call"] == f"cudnn{name}"]
+
+
+def write(address: Address, stream: ctypes.c_void_p, size: int = 4, offset: int = 0) -> None:
+    at = ctypes.c_uint64((address.value or 0) + offset)
+    driver_probe.call("cuMemsetD8Async", at, ctypes.c_ubyte(0), ctypes.c_size_t(size), stream)
