@@ -55,28 +55,22 @@ def cupy_sums() -> None:
 def numba_kernel() -> None:
     from numba import cuda
 
-    @cuda.jit
-    def double(x: Any) -> None:
-        i = cuda.grid(1)
-        if i < x.size:
-            x[i] *= 2
-
-    _run(double, cuda)
+    _doubles(cuda)
 
 
 def numba_mlir_kernel() -> None:
     from numba_cuda_mlir import cuda
 
+    _doubles(cuda)
+
+
+def _doubles(cuda: Any) -> None:
     @cuda.jit
     def double(x: Any) -> None:
         i = cuda.grid(1)
         if i < x.size:
             x[i] *= 2
 
-    _run(double, cuda)
-
-
-def _run(double: Any, cuda: Any) -> None:
     array = cuda.to_device(np.arange(10.0))
     double[1, 32](array)
     assert (array.copy_to_host() == 2 * np.arange(10)).all()

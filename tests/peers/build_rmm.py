@@ -12,8 +12,9 @@ import subprocess
 import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
+
+from nvidia_wheels import in_nvidias_wheels
 
 import cuarray_sim
 
@@ -40,14 +41,6 @@ inline cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t count, int d
 """
 
 
-def headers_of_cuda() -> Path:
-    """Return the folder of cuda_runtime_api.h in NVIDIA's wheels."""
-    for root in find_spec("nvidia").submodule_search_locations:
-        if (header := Path(root, "cu13", "include", "cuda_runtime_api.h")).is_file():
-            return header.parent
-    raise SystemExit("no cuda_runtime_api.h found; run: make peers")
-
-
 def build(site: Path, source: Path) -> None:
     """Build one module beside its source."""
     name = source.relative_to(site).with_suffix("")
@@ -56,7 +49,7 @@ def build(site: Path, source: Path) -> None:
     headers = site / "librmm" / "include"
     # Not rapids/thrust: the folder above it has Thrust's own `thrust`.
     folders = [headers, headers / "rapids" / "libcudacxx", headers / "rapids", site / "rapids_logger" / "include"]
-    folders += [site, headers_of_cuda(), Path(sysconfig.get_path("include"))]
+    folders += [site, in_nvidias_wheels("include/cuda_runtime_api.h").parent, Path(sysconfig.get_path("include"))]
     runtime = cuarray_sim.runtime_path() / "libcudart.so.13"
     logger = site / "rapids_logger" / "lib64"
     depth = "/".join([".."] * (len(name.parts) - 1))

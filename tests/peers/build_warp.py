@@ -11,8 +11,9 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
+
+from nvidia_wheels import in_nvidias_wheels
 
 import cuarray_sim
 
@@ -47,14 +48,6 @@ unsigned long long refuse()
 
 extern "C" __attribute__((visibility("default"))) const char* wp_nanovdb_version() { return nullptr; }
 """
-
-
-def in_nvidias_wheels(name: str) -> Path:
-    """Return the path of a file in NVIDIA's wheels of CUDA 13."""
-    for root in find_spec("nvidia").submodule_search_locations:
-        if (found := Path(root, "cu13", name)).is_file():
-            return found
-    raise SystemExit(f"no {name} found in NVIDIA's wheels; run: make peers")
 
 
 def refusals(native: Path) -> Path:

@@ -87,7 +87,7 @@ pub(crate) fn forward(
     y: *mut c_void,
 ) -> Outcome {
     let (given, of_x, of_y) = (activation(descriptor)?, tensor(x_desc)?, tensor(y_desc)?);
-    if of_x.dims != of_y.dims || of_x.kind != of_y.kind {
+    if !of_x.is_like(&of_y) {
         return Err(BAD_PARAM);
     }
     of_type!(of_x.kind, T => {
@@ -121,7 +121,7 @@ pub(crate) fn backward(
     let given = activation(descriptor)?;
     let [of_y, of_dy, of_x, of_dx] = [y_desc, dy_desc, x_desc, dx_desc].map(tensor);
     let (of_y, of_dy, of_x, of_dx) = (of_y?, of_dy?, of_x?, of_dx?);
-    if [&of_dy, &of_x, &of_dx].iter().any(|each| each.dims != of_y.dims || each.kind != of_y.kind) {
+    if ![&of_dy, &of_x, &of_dx].iter().all(|each| each.is_like(&of_y)) {
         return Err(BAD_PARAM);
     }
     of_type!(of_x.kind, T => {

@@ -241,7 +241,7 @@ pub(crate) fn bias_activation(
     let Problem { x: of_x, w: of_w, y: of_y, shape } = Problem::of(conv, x_desc, w_desc, y_desc)?;
     let (of_z, of_bias, chosen) = (tensor(z_desc)?, tensor(bias_desc)?, activation(activation_desc)?);
     let is_bias = |(axis, size): (usize, &usize)| *size == if axis == 1 { of_y.dims[1] } else { 1 };
-    if of_z.dims != of_y.dims || of_z.kind != of_y.kind || of_bias.kind != of_y.kind {
+    if !of_z.is_like(&of_y) || of_bias.kind != of_y.kind {
         return Err(BAD_PARAM);
     }
     if of_bias.dims.len() != of_y.dims.len() || !of_bias.dims.iter().enumerate().all(is_bias) {

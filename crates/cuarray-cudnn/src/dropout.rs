@@ -2,6 +2,7 @@
 
 use crate::call::Call;
 use crate::handle::{Handle, find};
+use crate::layout::Layout;
 use crate::numbers::{Factors, Real, of_type};
 use crate::status::{BAD_PARAM, NULL_POINTER, Outcome, cudnnStatus_t, write};
 use crate::tensor_descriptor::tensor;
@@ -18,6 +19,13 @@ struct Dropout {
     probability: f32,
     states: usize,
     seed: u64,
+}
+
+impl Dropout {
+    /// A value that is kept, with the factor that keeps the sum, or 0.
+    fn apply<W: Real>(self, value: W, keeps: bool) -> W {
+        if keeps { W::of(value.double() / (1.0 - f64::from(self.probability))) } else { W::of(0.0) }
+    }
 }
 
 static DROPOUTS: Objects<Dropout, cudnnStatus_t> = Objects::new(0x636c_0000_0000, BAD_PARAM);
@@ -120,6 +128,12 @@ fn uniform(seed: u64, index: u64) -> f64 {
     ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
+/// The bytes of the reserve space, which has a bit for each element, after the checks of both tensors and of the `given` bytes.
+fn reserved(from: &Layout, to: &Layout, given: usize) -> Outcome<usize> {
+    let needed = from.count().div_ceil(8);
+    if from.is_like(to) && given >= needed { Ok(needed) } else { Err(BAD_PARAM) }
+}
+
 /// `cudnnDropoutForward`.
 pub(crate) fn forward(
     handle: &Handle,
@@ -132,11 +146,7 @@ pub(crate) fn forward(
     given: usize,
 ) -> Outcome {
     let (dropout, of_x, of_y) = (found(number)?, tensor(x_desc)?, tensor(y_desc)?);
-    let needed = of_x.count().div_ceil(8);
-    if of_x.dims != of_y.dims || of_x.kind != of_y.kind || given < needed {
-        return Err(BAD_PARAM);
-    }
-    let probability = f64::from(dropout.probability);
+    let needed = reserved(&of_x, &of_y, given)?;
     of_type!(of_x.kind, T => {
         let mut call = Call::of(handle);
         let x = call.reads(c"x", &of_x, x)?;
@@ -148,9 +158,9 @@ pub(crate) fn forward(
             kept.fill(0);
             if let [seed, drawn] = data.take::<u64>(states) {
                 for (index, value) in values.iter_mut().enumerate() {
-                    let keeps = uniform(*seed, drawn.wrapping_add(index as u64)) >= probability;
+                    let keeps = uniform(*seed, drawn.wrapping_add(index as u64)) >= f64::from(dropout.probability);
                     kept[index / 8] |= u8::from(keeps) << (index % 8);
-                    *value = if keeps { Real::of(value.double() / (1.0 - probability)) } else { Real::of(0.0) };
+                    *value = dropout.apply(*value, keeps);
                 }
                 *drawn = drawn.wrapping_add(values.len() as u64);
             }
@@ -171,11 +181,7 @@ pub(crate) fn backward(
     given: usize,
 ) -> Outcome {
     let (dropout, of_dy, of_dx) = (found(number)?, tensor(dy_desc)?, tensor(dx_desc)?);
-    let needed = of_dy.count().div_ceil(8);
-    if of_dy.dims != of_dx.dims || of_dy.kind != of_dx.kind || given < needed {
-        return Err(BAD_PARAM);
-    }
-    let probability = f64::from(dropout.probability);
+    let needed = reserved(&of_dy, &of_dx, given)?;
     of_type!(of_dy.kind, T => {
         let mut call = Call::of(handle);
         let dy = call.reads(c"dy", &of_dy, dy)?;
@@ -185,7 +191,7 @@ pub(crate) fn backward(
             let (mut values, kept) = (dy.values::<T>(data), data.take::<u8>(reserve));
             for (index, value) in values.iter_mut().enumerate() {
                 let keeps = kept[index / 8] >> (index % 8) & 1 == 1;
-                *value = if keeps { Real::of(value.double() / (1.0 - probability)) } else { Real::of(0.0) };
+                *value = dropout.apply(*value, keeps);
             }
             dx.store::<T>(data, &values);
         })

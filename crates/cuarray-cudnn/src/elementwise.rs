@@ -129,7 +129,7 @@ pub(crate) fn operate(
     let (operation, of_a, of_c) = (operation(descriptor)?.operation, tensor(a_desc)?, tensor(c_desc)?);
     // The square root and the complement have one operand.
     let of_b = if operation < 4 { Some(tensor(b_desc)?) } else { None };
-    if of_a.dims != of_c.dims || of_a.kind != of_c.kind {
+    if !of_a.is_like(&of_c) {
         return Err(BAD_PARAM);
     }
     if of_b.as_ref().is_some_and(|of_b| !fits(of_b, &of_c) || of_b.kind != of_c.kind) {

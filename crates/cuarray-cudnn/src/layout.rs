@@ -38,6 +38,11 @@ impl Layout {
         if layout.span() > MOST_ELEMENTS || layout.count() > MOST_ELEMENTS { Err(NOT_SUPPORTED) } else { Ok(layout) }
     }
 
+    /// Whether another tensor has the same sizes and the same type.
+    pub(crate) fn is_like(&self, other: &Layout) -> bool {
+        self.dims == other.dims && self.kind == other.kind
+    }
+
     /// The number of elements.
     pub(crate) fn count(&self) -> usize {
         self.dims.iter().fold(1, |count, size| count.saturating_mul(*size))

@@ -62,7 +62,7 @@ impl Layers {
         let (x, parameters) = (tensor(x)?, tensor(parameters)?);
         for other in others {
             let other = tensor(*other)?;
-            if other.dims != x.dims || other.kind != x.kind {
+            if !other.is_like(&x) {
                 return Err(BAD_PARAM);
             }
         }

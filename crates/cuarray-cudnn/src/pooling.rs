@@ -315,7 +315,7 @@ pub(crate) fn backward(
 ) -> Outcome {
     let [of_y, of_dy, of_x, of_dx] = [y_desc, dy_desc, x_desc, dx_desc].map(tensor);
     let (of_y, of_dy, of_x, of_dx) = (of_y?, of_dy?, of_x?, of_dx?);
-    if of_y.dims != of_dy.dims || of_x.dims != of_dx.dims || of_y.kind != of_dy.kind || of_x.kind != of_dx.kind {
+    if !of_y.is_like(&of_dy) || !of_x.is_like(&of_dx) {
         return Err(BAD_PARAM);
     }
     let windows = Windows::of(found(descriptor)?, &of_x, &of_y)?;

@@ -93,7 +93,7 @@ pub(crate) fn forward(
     y: *mut c_void,
 ) -> Outcome {
     let (algorithm, of_x, of_y) = (algorithm(algo)?, tensor(x_desc)?, tensor(y_desc)?);
-    if of_x.dims != of_y.dims || of_x.kind != of_y.kind {
+    if !of_x.is_like(&of_y) {
         return Err(BAD_PARAM);
     }
     let groups = Groups::of(&of_x, mode)?;
@@ -124,7 +124,7 @@ pub(crate) fn backward(
     dx: *mut c_void,
 ) -> Outcome {
     let (algorithm, of_y, of_dy, of_dx) = (algorithm(algo)?, tensor(y_desc)?, tensor(dy_desc)?, tensor(dx_desc)?);
-    if [&of_dy, &of_dx].iter().any(|each| each.dims != of_y.dims || each.kind != of_y.kind) {
+    if ![&of_dy, &of_dx].iter().all(|each| each.is_like(&of_y)) {
         return Err(BAD_PARAM);
     }
     let groups = Groups::of(&of_y, mode)?;

@@ -60,12 +60,19 @@ pub struct Fault {
     pub write: bool,
     /// The threads that had not ended, if the launch did [not end](Fault::is_hang).
     pub waiting: Vec<WaitingThreads>,
-    /// The threads of started blocks that had ended then, if the launch did not end.
+    /// The progress of the launch, if it did not end.
+    pub progress: Progress,
+}
+
+/// The threads and blocks of a launch that had ended or started when it was stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Progress {
+    /// The threads of started blocks that had ended.
     pub ended: u64,
     /// Those of them that had ended beyond the number that had ended in each block.
     pub ended_early: u64,
-    /// The blocks whose threads had all ended then.
+    /// The blocks whose threads had all ended.
     pub ended_blocks: u64,
-    /// The blocks that could not start then, because others wait.
+    /// The blocks that could not start, because others wait.
     pub not_started: u64,
 }

@@ -11,7 +11,7 @@ use super::block::{Block, BlockPause, GridBarrier, Round};
 use super::cluster::{Cluster, RANK_SHIFT};
 use super::deadlock::Search;
 use super::direct::Shapes;
-use super::fault::{Fault, FaultKind};
+use super::fault::{Fault, FaultKind, Progress};
 use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
 use super::misuse::Misuses;
@@ -271,7 +271,8 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
                 let all = || blocks.iter().chain([&machine.block]);
                 fault.waiting = machine.waiting_threads(all());
                 let started = u64::from(launch.cluster_blocks());
-                fault.ended = started * threads(launch) - all().map(|block| u64::from(block.live)).sum::<u64>();
+                fault.progress.ended =
+                    started * threads(launch) - all().map(|block| u64::from(block.live)).sum::<u64>();
             }
             shared.failed.fetch_min(number, Ordering::Relaxed);
             let mut sum = shared.sum.lock().unwrap_or_else(PoisonError::into_inner);
@@ -449,11 +450,14 @@ fn ended(
     if let Some(fault) = fault.as_mut().filter(|fault| fault.is_hang()) {
         fault.waiting = machine.waiting_threads(waiting.iter());
         let live: u64 = waiting.iter().map(|block| u64::from(block.live)).sum();
-        fault.ended = started * threads(launch) - live;
         // Each block has as many live threads as the one with the most, but for those that ended early.
         let most = waiting.iter().map(|block| u64::from(block.live)).max().unwrap_or(0);
-        fault.ended_early = started * most - live;
-        (fault.ended_blocks, fault.not_started) = (started - waiting.len() as u64, blocks - started);
+        fault.progress = Progress {
+            ended: started * threads(launch) - live,
+            ended_early: started * most - live,
+            ended_blocks: started - waiting.len() as u64,
+            not_started: blocks - started,
+        };
     }
     machine.settle_updates(None);
     waiting.iter_mut().for_each(|block| machine.settle_updates(Some(block)));

@@ -181,22 +181,8 @@ impl Machine<'_> {
         let thread = self.thread_of(lane);
         let pc = self.pc.saturating_sub(1);
         let block = self.block.index;
-        let (waiting, ended, ended_early, ended_blocks, not_started) = Default::default();
-        let fault = Fault {
-            kind,
-            pc,
-            block,
-            thread,
-            address,
-            size,
-            write,
-            waiting,
-            ended,
-            ended_early,
-            ended_blocks,
-            not_started,
-        };
-        self.fault = Some(Box::new(fault));
+        let (waiting, progress) = Default::default();
+        self.fault = Some(Box::new(Fault { kind, pc, block, thread, address, size, write, waiting, progress }));
         Flow::Stop
     }
 

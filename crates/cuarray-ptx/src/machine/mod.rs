@@ -73,7 +73,7 @@ mod warp;
 mod watch;
 mod writers;
 
-pub use fault::{Fault, FaultKind};
+pub use fault::{Fault, FaultKind, Progress};
 pub use grid::execute;
 pub(crate) use interpreter::Machine;
 pub use launch::{Code, Launch, NoService, Outcome, Outlook, Service};

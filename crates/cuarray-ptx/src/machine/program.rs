@@ -536,31 +536,25 @@ impl Program {
         self.hand_over(kernel).results && !self.hands_over(kernel)
     }
 
-    /// The names of the static shared variables that a kernel uses.
-    pub fn shared_names(&self, kernel: u32) -> impl Iterator<Item = &str> {
+    /// The static shared variables that a kernel uses, in the order of their declarations.
+    fn shared_of(&self, kernel: u32) -> impl Iterator<Item = &Variable> {
         let reachable = self.reachable(kernel);
-        let used = reachable.into_iter().flat_map(|number| &self.functions[number as usize].shared);
+        let used = reachable.iter().flat_map(|number| &self.functions[*number as usize].shared);
         let mut used: Vec<u32> = used.copied().collect();
         used.sort_unstable();
         used.dedup();
-        used.into_iter().map(|number| self.variables[number as usize].name.as_str())
+        used.into_iter().map(|number| &self.variables[number as usize])
+    }
+
+    /// The names of the static shared variables that a kernel uses.
+    pub fn shared_names(&self, kernel: u32) -> impl Iterator<Item = &str> {
+        self.shared_of(kernel).map(|variable| variable.name.as_str())
     }
 
     /// The bytes of static shared memory that a kernel uses.
     pub fn shared_bytes(&self, kernel: u32) -> u64 {
-        let mut used: Vec<u32> = self
-            .reachable(kernel)
-            .iter()
-            .flat_map(|number| &self.functions[*number as usize].shared)
-            .copied()
-            .collect();
-        used.sort_unstable();
-        used.dedup();
-        let mut size = 0_u64;
-        for variable in used.iter().map(|number| &self.variables[*number as usize]) {
-            size = size.next_multiple_of(variable.align.max(1)) + variable.size;
-        }
-        size
+        let behind = |size: u64, variable: &Variable| size.next_multiple_of(variable.align.max(1)) + variable.size;
+        self.shared_of(kernel).fold(0, behind)
     }
 
     /// The bytes of a kernel's parameters.

@@ -297,7 +297,7 @@ fn deadlock_names_each_group_of_threads_and_its_reason() {
     );
     let writer = fault.waiting[0].writer.expect("a thread of the launch wrote the flag");
     assert!(writer.pc < fault.waiting[0].pc, "{writer:?}");
-    assert_eq!((writer.state, fault.ended, fault.not_started), (WriterState::Lives, 0, 0));
+    assert_eq!((writer.state, fault.progress.ended, fault.progress.not_started), (WriterState::Lives, 0, 0));
     assert_eq!(fault.waiting[1].thread, [32, 0, 0]);
 }
 
@@ -323,7 +323,11 @@ fn deadlock_tells_the_state_of_the_thread_that_wrote_the_awaited_word() {
         let group = &fault.waiting[0];
         assert_eq!(group.writer.map(|writer| writer.state), Some(state), "{body}");
         assert!(group.takes && !group.plain, "{body}");
-        assert_eq!((fault.ended, fault.ended_blocks, fault.not_started), (ended, blocks, 0), "{body}");
+        assert_eq!(
+            (fault.progress.ended, fault.progress.ended_blocks, fault.progress.not_started),
+            (ended, blocks, 0),
+            "{body}"
+        );
     }
     let fault = outcome(barrier, (1, 64), KernelOrder::Forward).fault.unwrap();
     assert_eq!(fault.waiting[0].value, Some(2));
@@ -346,5 +350,5 @@ fn deadlock_counts_the_blocks_that_cannot_start() {
     let source = kernel(body);
     let run = Run { source: &source, grid: [8, 1, 1], threads: [32, 1, 1], resident_blocks: 6, ..Run::default() };
     let fault = run.over(&mut [&mut memory]).fault.unwrap();
-    assert_eq!((fault.not_started, fault.ended_blocks, fault.waiting[0].value), (2, 0, Some(6)));
+    assert_eq!((fault.progress.not_started, fault.progress.ended_blocks, fault.waiting[0].value), (2, 0, Some(6)));
 }

@@ -28,9 +28,9 @@ pub(super) fn end_of_wait(launch: &Launch, fault: &Fault, groups: String) -> Adv
     if locks().any(|group| is(WriterState::WaitsForReader)(&group)) {
         return Advice::OrderLocks { groups };
     }
-    if fault.not_started > 0 && fault.ended_blocks == 0 && polled().next().is_some() {
+    if fault.progress.not_started > 0 && fault.progress.ended_blocks == 0 && polled().next().is_some() {
         let blocks = launch.grid.iter().map(|extent| u64::from(*extent)).product::<u64>();
-        let waiting = fault.not_started;
+        let waiting = fault.progress.not_started;
         return Advice::LaunchFewerBlocks { resident: blocks.saturating_sub(waiting), waiting, groups };
     }
     if locks().any(|group| is(WriterState::Ended)(&group)) {
@@ -49,7 +49,7 @@ pub(super) fn end_of_wait(launch: &Launch, fault: &Fault, groups: String) -> Adv
         let place = place_of(launch, writer).to_string();
         return Advice::CorrectPolledIndex { place, distance: distance_of(group, distance), groups };
     }
-    if polled().any(|group| matches!(group.reason, Reason::Reads { phase: true, .. })) && fault.ended == 0 {
+    if polled().any(|group| matches!(group.reason, Reason::Reads { phase: true, .. })) && fault.progress.ended == 0 {
         return Advice::AwaitOtherPhase { groups };
     }
     if let Some(group) = polled().find(is(WriterState::Ended)) {
@@ -70,8 +70,8 @@ pub(super) fn end_of_wait(launch: &Launch, fault: &Fault, groups: String) -> Adv
 fn ended_beside(launch: &Launch, fault: &Fault, group: &WaitingThreads) -> Option<String> {
     let Reason::Reads { address, .. } = group.reason else { return None };
     let is_of_block = in_window(address).is_some() || launch.grid == [1; 3];
-    let threads = if is_of_block { fault.ended } else { fault.ended_early };
-    match (is_of_block, fault.ended_blocks, threads) {
+    let threads = if is_of_block { fault.progress.ended } else { fault.progress.ended_early };
+    match (is_of_block, fault.progress.ended_blocks, threads) {
         (false, 1, _) => Some("1 block has".to_owned()),
         (false, blocks @ 2.., _) => Some(format!("{blocks} blocks have")),
         (.., 1) => Some("1 thread has".to_owned()),

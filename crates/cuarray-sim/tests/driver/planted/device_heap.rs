@@ -130,54 +130,46 @@ END:
     st.u64 [%a], 5;
     ret;
 }
-.visible .entry use_own(.param .u64 place)
+.func (.param .b64 made) make_and_use(.param .b64 at)
 {
-    .param .b64 size, address; .reg .pred %q; .reg .b64 %p, %a, %v;
-    ld.param.u64 %p, [place];
+    .param .b64 size, address; .reg .pred %q; .reg .b64 %at, %a, %v;
+    ld.param.u64 %at, [at];
     st.param.b64 [size], 64;
     call (address), malloc, (size);
     ld.param.b64 %a, [address];
     st.u64 [%a + 8], 5;
-    st.release.gpu.global.u64 [%p], %a;
-    ld.u64 %v, [%a + 8];
+    add.u64 %at, %at, %a;
+    ld.u64 %v, [%at];
     setp.eq.u64 %q, %v, 7;
     @%q bra END;
 END:
-    st.param.b64 [address], %a;
+    st.param.b64 [made], %a;
+    ret;
+}
+.visible .entry use_own(.param .u64 place)
+{
+    .param .b64 at, address;
+    st.param.b64 [at], 8;
+    call (address), make_and_use, (at);
     call free, (address);
     ret;
 }
 .visible .entry use_unwritten(.param .u64 place)
 {
-    .param .b64 size, address; .reg .pred %q; .reg .b64 %p, %a, %v;
-    ld.param.u64 %p, [place];
-    st.param.b64 [size], 64;
-    call (address), malloc, (size);
-    ld.param.b64 %a, [address];
-    st.u64 [%a + 8], 5;
-    st.release.gpu.global.u64 [%p], %a;
-    ld.u64 %v, [%a + 16];
-    setp.eq.u64 %q, %v, 7;
-    @%q bra END;
-END:
-    st.param.b64 [address], %a;
+    .param .b64 at, address;
+    st.param.b64 [at], 16;
+    call (address), make_and_use, (at);
     call free, (address);
     ret;
 }
 .visible .entry make_and_use_unwritten(.param .u64 place)
 {
-    .param .b64 size, address; .reg .pred %q; .reg .b64 %p, %a, %v;
+    .param .b64 at, address; .reg .b64 %p, %a;
     ld.param.u64 %p, [place];
-    st.param.b64 [size], 64;
-    call (address), malloc, (size);
+    st.param.b64 [at], 16;
+    call (address), make_and_use, (at);
     ld.param.b64 %a, [address];
-    st.u64 [%a + 8], 5;
     st.release.gpu.global.u64 [%p], %a;
-    ld.u64 %v, [%a + 16];
-    setp.eq.u64 %q, %v, 7;
-    @%q bra END;
-END:
-    
     ret;
 }
 .visible .entry within(.param .u64 place)
