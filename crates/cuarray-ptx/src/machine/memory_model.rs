@@ -10,7 +10,7 @@ use super::program::Instruction;
 use super::watch::hold_back;
 use super::{Launch, Machine, cluster};
 use crate::races::causality::mark::{Actor, Conflict, Mark};
-use crate::races::causality::memory::{in_shared, is_shared};
+use crate::races::causality::memory::{Together, in_shared, is_shared};
 use crate::races::causality::phases::Step;
 use crate::races::causality::threads::Threads;
 use crate::races::causality::times::Times;
@@ -340,31 +340,35 @@ impl Machine<'_> {
         (u32::MAX >> (32 - count)) << first
     }
 
-    /// Compares and records plain accesses to the shared memory of the block. Returns the lanes, all behind the others, that must be
-    /// compared one by one.
+    /// Compares and records accesses to the shared memory of the block that need no closer look. Returns the lanes, all behind the others,
+    /// that must be compared one by one.
     fn share_causally(
         &self,
         causality: &mut Causality,
-        threads: &Threads,
+        threads: &mut Threads,
         mode: u32,
         (size, at): (u32, u32),
         what: What<'_>,
     ) -> u32 {
-        let What::Weak(kind, values) = what else { return self.mask };
         if space(mode) != SHARED || self.has_clusters() || self.mask == 0 {
             return self.mask;
         }
         let (block, warp) = (self.block.number as u32, self.warp.number);
-        let (pc, stamp) = (self.pc - 1, causality.clock.now());
-        let offsets = std::array::from_fn(|lane| self.addresses[lane].wrapping_add(at.into()) & OFFSETS);
         let group = threads.of(warp, self.mask.trailing_zeros());
         if group.lanes & self.mask != self.mask {
             return self.mask;
         }
         let view = View::new(group.known_of(true), threads.height, block);
+        let together = match what {
+            What::Weak(_, values) => Together::Weak(values),
+            What::Strong(op) if causality.memory.hands_nothing_over(group, &view, block, op) => Together::Strong(op),
+            _ => return self.mask,
+        };
+        let offsets = std::array::from_fn(|lane| self.addresses[lane].wrapping_add(at.into()) & OFFSETS);
+        let (pc, stamp, kind) = (self.pc - 1, causality.clock.now(), what.kind());
         let (lanes, by_copy, read_only) = (self.mask, false, false);
         let mark = Mark { block, pc, stamp, lanes, value: 0, warp: warp as u8, kind, by_copy, read_only };
-        causality.memory.weak_in_shared(&view, mark, (&offsets, size), values)
+        causality.memory.in_shared_together(threads, &view, (mark, together), (&offsets, size))
     }
 
     fn access_causally(&mut self, mode: u32, (size, at): (u32, u32), what: What<'_>) {

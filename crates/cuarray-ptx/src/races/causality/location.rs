@@ -133,6 +133,12 @@ impl Location {
         }
     }
 
+    fn note_scope(&mut self, block: u32, scope: Scope) {
+        self.narrow |= scope < Scope::Device;
+        self.several |= self.block.is_some_and(|other| other != block);
+        self.block.get_or_insert(block);
+    }
+
     /// Compares a strong access with those that it is not morally strong with. `view` is what its thread knows.
     pub(super) fn meet_strong(
         &mut self,
@@ -141,9 +147,7 @@ impl Location {
         (actor, kind, scope): (Actor, Kind, Scope),
         found: &mut Vec<Conflict>,
     ) {
-        self.narrow |= scope < Scope::Device;
-        self.several |= self.block.is_some_and(|block| block != actor.block);
-        self.block.get_or_insert(actor.block);
+        self.note_scope(actor.block, scope);
         if !self.narrow || !self.several {
             return;
         }
@@ -213,11 +217,11 @@ impl Location {
         }
         let now = threads.clock.now();
         let linked = self.head.filter(|head| mutual(clusters, (head.actor.block, head.scope), (block, op.scope)));
+        if linked.is_some() {
+            self.note_seen(actor, now, (op.kind, op.result));
+        }
         if op.kind != Kind::Write && op.result {
             self.observe(threads, clusters, (actor, op), linked, strict);
-        } else if op.kind == Kind::Atomic && linked.is_some() {
-            // A reduction acquires nothing, but the writes that it has seen precede what its thread does next.
-            self.note_observer(threads, actor, false);
         }
         if !strict && op.kind == Kind::Write {
             let known = threads.of(warp, lane).view.clone();
@@ -228,24 +232,22 @@ impl Location {
         let own = threads.of(warp, lane).own.clone();
         // Only the threads of the block can operate on the location, and a barrier of the block has told them already.
         let of_block = self.shared && clusters.are_blocks();
-        let is_known = |fence: &Released| of_block && fence.initialized == 0 && view.has_settled(block, fence.since);
+        let is_known = |fence: &Released| of_block && fence.is_known(block, view);
         if own.total.iter().flatten().any(|fence| !is_known(fence)) || self.totals.is_some() {
             self.order_fences(threads, clusters, actor, op, &own.total);
         }
         if op.kind == Kind::Read {
             return;
         }
-        self.last += 1;
-        if op.kind != Kind::Atomic || linked.is_none() {
-            if let Some(handover) = &mut self.handover {
-                handover.released.clear();
-                if op.kind == Kind::Atomic {
-                    handover.before = None;
-                }
+        if (op.kind != Kind::Atomic || linked.is_none())
+            && let Some(handover) = &mut self.handover
+        {
+            handover.released.clear();
+            if op.kind == Kind::Atomic {
+                handover.before = None;
             }
-            self.first = self.last;
         }
-        self.head = Some(Head { actor, scope: op.scope, time: now });
+        self.write(actor, op.kind, op.scope, (now, linked.is_some()));
         let mut releases = false;
         for (scope, released) in threads.released(&own, (warp, 1 << lane), self.shared, is_known) {
             self.handover.get_or_insert_default().released.add(block, scope, &released);
@@ -276,7 +278,7 @@ impl Location {
                 self.phases.get_or_insert_default();
             }
             Step::Waits { complete: true } => {
-                self.note_observer(threads, actor, true);
+                self.note_seen(actor, threads.clock.now(), (Kind::Read, true));
                 let observed = self.phases.get_or_insert_default().observe(block, clusters);
                 if op.acquires {
                     observed[..=op.scope.index()].iter().for_each(|observed| threads.learn(warp, lane, observed));
@@ -329,7 +331,6 @@ impl Location {
             return;
         };
         let writer = head.actor.block;
-        self.note_observer(threads, actor, true);
         // A thread's own write hands nothing over to it.
         let missed = (head.actor != actor).then(|| {
             let block = (self.first == self.last).then_some(writer);
@@ -372,9 +373,34 @@ impl Location {
         note_observed(threads, actor, &kept, self.shared);
     }
 
-    /// Remembers that a thread has seen the last write, and those that atomic operations lead from to it.
-    fn note_observer(&mut self, threads: &Threads, actor: Actor, result: bool) {
-        self.observers.note(actor, threads.clock.now(), (self.first, self.last), result);
+    /// Remembers that a thread has seen the last write, and those that atomic operations lead from to it. A reduction acquires nothing, but
+    /// the writes that it has seen precede what its thread does next.
+    fn note_seen(&mut self, actor: Actor, now: u32, (kind, result): (Kind, bool)) {
+        if kind == Kind::Atomic || kind == Kind::Read && result {
+            self.observers.note(actor, now, (self.first, self.last), result);
+        }
+    }
+
+    /// Makes a write the last one. `linked` tells whether it has seen the one before.
+    fn write(&mut self, actor: Actor, kind: Kind, scope: Scope, (time, linked): (u32, bool)) {
+        self.last += 1;
+        if kind != Kind::Atomic || !linked {
+            self.first = self.last;
+        }
+        self.head = Some(Head { actor, scope, time });
+    }
+
+    /// Records an operation of the past that has handed nothing over, of a thread of the block of all others.
+    pub(super) fn repeat(&mut self, actor: Actor, mark: Mark, scope: Scope, result: bool) {
+        self.note_scope(actor.block, scope);
+        let linked = self.head.is_some();
+        if linked {
+            self.note_seen(actor, mark.stamp, (mark.kind, result));
+        }
+        if mark.kind != Kind::Read {
+            self.write(actor, mark.kind, scope, (mark.stamp, linked));
+        }
+        self.record(mark, scope);
     }
 
     /// Orders the `fence.sc` operations whose order the accesses to this location determine.

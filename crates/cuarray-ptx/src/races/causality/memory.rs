@@ -13,6 +13,7 @@ use super::stale::Flags;
 use super::threads::{Group, Missed, Scope, Threads};
 use super::times::{Times, thread};
 use super::view::View;
+use super::word::WORD;
 use super::{GRID_WORKSPACE, Strong, Why};
 use crate::races::cell::Kind;
 use rustc_hash::FxHashMap;
@@ -37,6 +38,14 @@ pub(crate) fn in_shared(block: u32, offset: u64) -> u64 {
 
 pub(crate) fn is_shared(address: u64) -> bool {
     address & SHARED != 0
+}
+
+/// Accesses of lanes that are compared together.
+#[derive(Clone, Copy)]
+pub(crate) enum Together<'a> {
+    /// Plain ones, with the digests of the values.
+    Weak(&'a [u32; 32]),
+    Strong(Strong),
 }
 
 /// The accesses of the grid.
@@ -140,14 +149,22 @@ impl Memory {
         true
     }
 
-    /// Compares and records plain accesses of lanes to shared memory of their block, each of `size` bytes at an offset. `mark` has the
-    /// lanes, and `view` is what they all know. Returns the lanes, all behind the others, that must be compared one by one.
-    pub(crate) fn weak_in_shared(
+    /// Whether an operation on shared memory changes what no thread of its block knows. `group` has its thread, and `view` its knowledge.
+    pub(crate) fn hands_nothing_over(&self, group: &Group, view: &View, block: u32, op: Strong) -> bool {
+        // By default a store passes on the reads before it, without a fence too.
+        let passes_reads = !self.strict && op.kind == Kind::Write;
+        op.step.is_none() && !op.releases && !passes_reads && group.own.releases_nothing(block, view)
+    }
+
+    /// Compares and records accesses of lanes to shared memory of their block, each of `size` bytes at an offset: plain ones with their
+    /// `values`, or strong ones of words that hand nothing over. `mark` has the lanes, and `view` is what they all know. Returns the lanes,
+    /// all behind the others, that must be compared one by one.
+    pub(crate) fn in_shared_together(
         &mut self,
+        threads: &mut Threads,
         view: &View,
-        mark: Mark,
+        (mark, what): (Mark, Together<'_>),
         (offsets, size): (&[u64; 32], u32),
-        values: &[u32; 32],
     ) -> u32 {
         let mut rest = mark.lanes;
         while rest != 0 {
@@ -155,13 +172,19 @@ impl Memory {
             let address = in_shared(mark.block, offsets[lane as usize]);
             let index = self.index(address / PAGE);
             let actor = Actor { block: mark.block, warp: mark.warp.into(), lane };
-            let mark = Mark { lanes: 1 << lane, value: values[lane as usize], ..mark };
-            match self.pages[index].only_cells((address % PAGE) as u32, size) {
-                Some(cells) if cells.iter().all(|cell| is_behind(cell, view, actor, &mark)) => {
-                    cells.iter_mut().for_each(|cell| keep(cell, view, actor, mark));
+            let (page, offset) = (&mut self.pages[index], (address % PAGE) as u32);
+            let mark = Mark { lanes: 1 << lane, stamp: threads.clock.now(), ..mark };
+            let is_done = match what {
+                Together::Weak(values) => {
+                    weak_alone(page, view, actor, Mark { value: values[lane as usize], ..mark }, (offset, size))
                 }
+                Together::Strong(op) => {
+                    strong_alone(page, &mut self.spare, threads, view, (actor, mark, op), (offset, size), self.strict)
+                }
+            };
+            if !is_done {
                 // The other lanes may race with this one.
-                _ => break,
+                break;
             }
             rest &= rest - 1;
         }
@@ -183,6 +206,7 @@ impl Memory {
         let offset = (address % PAGE) as u32;
         page.split(offset, size);
         page.fit(offset, size);
+        page.make_locations(offset, size, &mut self.spare);
         let pieces = page.cells_of(offset, size);
         for cell in &mut page.cells[pieces] {
             match mark.kind {
@@ -238,6 +262,7 @@ impl Memory {
         let offset = (address % PAGE) as u32;
         let before = found.len();
         page.split(offset, size);
+        page.make_locations(offset, size, spare);
         for cell in &page.cells[page.cells_of(offset, size)] {
             for other in cell.iter().filter(|other| mark.kind != Kind::Read || other.kind != Kind::Read) {
                 let unknown = other.unknown(view, actor);
@@ -310,8 +335,62 @@ impl Memory {
     /// Lets completed copies of a thread of `block` arrive at the barrier object at an address.
     pub(crate) fn complete(&mut self, block: u32, known: &Times, address: u64, ended: bool) {
         let (index, offset) = (self.index(address / PAGE), (address % PAGE) as u32);
+        self.pages[index].make_locations(offset, OBJECT, &mut self.spare);
         self.pages[index].location((offset, OBJECT), true, &mut self.spare).complete(block, known, ended);
     }
+}
+
+/// Compares and records a plain access to a page of shared memory. Returns `false`, and records nothing, if it must be looked at closer.
+#[inline(always)]
+fn weak_alone(page: &mut Page, view: &View, actor: Actor, mark: Mark, (offset, size): (u32, u32)) -> bool {
+    if !page.words.are_behind((offset, size), view, actor, mark.kind) {
+        return false;
+    }
+    let Some(cells) = page.only_cells(offset, size) else { return false };
+    if !cells.iter().all(|cell| is_behind(cell, view, actor, &mark)) {
+        return false;
+    }
+    cells.iter_mut().for_each(|cell| keep(cell, view, actor, mark));
+    if mark.kind != Kind::Read {
+        page.words.overwrite(offset, size);
+    }
+    true
+}
+
+/// Compares and lists a strong operation on a word of shared memory that hands nothing over. Returns `false`, and records nothing, if it
+/// must be looked at closer.
+#[inline(always)]
+fn strong_alone(
+    page: &mut Page,
+    spare: &mut Spare,
+    threads: &mut Threads,
+    view: &View,
+    (actor, mark, op): (Actor, Mark, Strong),
+    (offset, size): (u32, u32),
+    strict: bool,
+) -> bool {
+    if size != WORD || !offset.is_multiple_of(WORD) || page.has_other_records(offset, WORD) {
+        return false;
+    }
+    let mut others = page.cells[page.cells_of(offset, WORD)].iter().flatten();
+    let is_ordered = |other: &Mark| {
+        !other.read_only && (mark.kind == Kind::Read && other.kind == Kind::Read || other.unknown(view, actor) == 0)
+    };
+    if !others.all(is_ordered) {
+        return false;
+    }
+    if !page.words.has_place(view) {
+        page.make_locations(0, PAGE as u32, spare);
+        page.words.clear();
+        return false;
+    }
+    if let Some(missed) = page.words.list(offset, PAGE as u32 / WORD, view, actor, (&mark, op)) {
+        threads.miss(actor, missed);
+    }
+    if !strict && op.kind == Kind::Atomic && op.result {
+        threads.clock.tick();
+    }
+    true
 }
 
 /// The reason for which two plain accesses are unordered, if threads of their blocks have synchronized. `rewrites` tells whether

@@ -36,6 +36,9 @@
 //! are not *morally strong*. Morally strong accesses are both strong, each in the scope of the other, on the same bytes. [`memory`] keeps accesses until a
 //! later one conflicts with everything that they conflict with.
 //!
+//! **Shared memory.** Most atomic operations there hand nothing over: no fence precedes them that a barrier has not told. They are listed
+//! by word ([`word`]), and become a location if a later access is not ordered behind the newest one, or hands something over.
+//!
 //! By default the engine is lenient where much working code departs from the manual; in strict mode it follows the
 //! manual. The table in `docs/reference/kernels.md` has each difference.
 
@@ -54,6 +57,7 @@ pub(crate) mod threads;
 pub(crate) mod times;
 mod totals;
 pub(crate) mod view;
+mod word;
 
 use super::cell::Kind;
 use memory::Memory;

@@ -3,6 +3,7 @@
 use super::location::Location;
 use super::mark::{Cell, Mark};
 use super::row::Row;
+use super::word::{WORD, Words};
 
 /// The size of a page in bytes.
 pub(super) const PAGE: u64 = 256;
@@ -40,17 +41,21 @@ pub(super) struct Page {
     rows: Vec<Row>,
     /// In the order of their offsets and sizes.
     pub locations: Vec<Placed>,
+    /// Strong operations on shared memory that hand nothing over. No location overlaps their words.
+    pub words: Words,
 }
 
 impl Page {
     pub(super) fn new() -> Page {
-        Page { shift: LARGEST, cells: Vec::new(), rows: Vec::new(), locations: Vec::new() }
+        let (cells, rows, locations, words) = Default::default();
+        Page { shift: LARGEST, cells, rows, locations, words }
     }
 
     /// Drops the accesses. The next ones are like them mostly, so the cells stay, with their memory.
     pub(super) fn clear(&mut self, spare: &mut Spare) {
         self.cells.iter_mut().for_each(Cell::clear);
         self.rows.clear();
+        self.words.clear();
         spare.extend(self.locations.drain(..).map(|placed| placed.location));
     }
 
@@ -64,11 +69,12 @@ impl Page {
     }
 
     /// Drops the accesses to pieces and locations whose offsets are `inside` a range.
-    pub(super) fn forget(&mut self, inside: impl Fn(u64) -> bool) {
+    pub(super) fn forget(&mut self, inside: impl Fn(u64) -> bool + Copy) {
         self.split(0, PAGE as u32);
         let cells = self.cells.iter_mut().enumerate().filter(|(index, _)| inside((*index as u64) << self.shift));
         cells.for_each(|(_, cell)| cell.clear());
         self.locations.retain(|placed| !inside(placed.offset.into()));
+        self.words.forget(inside);
     }
 
     /// The row with exactly these pieces, which may be new; `None` if there is another access to one of them.
@@ -132,11 +138,16 @@ impl Page {
         }
     }
 
+    /// Whether a row or a location overlaps an access, or the page has rows.
+    #[inline(always)]
+    pub(super) fn has_other_records(&self, offset: u32, size: u32) -> bool {
+        !self.rows.is_empty() || !self.locations.is_empty() && !self.overlapped(offset, size).is_empty()
+    }
+
     /// The cells of an access that covers whole ones, unless other records overlap it.
     #[inline(always)]
     pub(super) fn only_cells(&mut self, offset: u32, size: u32) -> Option<&mut [Cell]> {
-        let is_whole = (offset | size).trailing_zeros() >= self.shift && self.rows.is_empty();
-        if !is_whole || !self.locations.is_empty() && !self.overlapped(offset, size).is_empty() {
+        if (offset | size).trailing_zeros() < self.shift || self.has_other_records(offset, size) {
             return None;
         }
         self.cells.get_mut((offset >> self.shift) as usize..((offset + size) >> self.shift) as usize)
@@ -153,6 +164,22 @@ impl Page {
         let last = first + near.take_while(|placed| placed.offset < offset + size).count();
         let overlaps = |index: &usize| self.locations[*index].overlaps(offset, size);
         (first..last).find(overlaps).map_or(0..0, |first| first..last)
+    }
+
+    /// Makes locations of the words that an access overlaps.
+    #[inline]
+    pub(super) fn make_locations(&mut self, offset: u32, size: u32, spare: &mut Spare) {
+        if !self.words.is_empty() {
+            self.move_words(offset, size, spare);
+        }
+    }
+
+    fn move_words(&mut self, offset: u32, size: u32, spare: &mut Spare) {
+        let mut words = std::mem::take(&mut self.words);
+        words
+            .used(offset, size)
+            .for_each(|index| words.move_to(index, self.location((index * WORD, WORD), true, spare)));
+        self.words = words;
     }
 
     /// The location with exactly these bytes, which may be new.
@@ -173,6 +200,7 @@ impl Page {
         let rows = self.rows.iter().flat_map(move |row| row.accesses(offset, size));
         let locations = self.locations[self.overlapped(offset, size)].iter();
         let locations = locations.filter(move |placed| placed.overlaps(offset, size));
-        plain.chain(rows).chain(locations.flat_map(|placed| placed.location.accesses()).copied())
+        let strong = locations.flat_map(|placed| placed.location.accesses()).copied();
+        plain.chain(rows).chain(strong).chain(self.words.accesses(offset, size))
     }
 }

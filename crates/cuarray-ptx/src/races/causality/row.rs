@@ -51,8 +51,8 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use crate::races::causality::mark::{Actor, Conflict, Mark};
-    use crate::races::causality::memory::{Memory, in_shared};
-    use crate::races::causality::threads::{Clock, Scope, Threads};
+    use crate::races::causality::memory::{Memory, Together, in_shared};
+    use crate::races::causality::threads::{Clock, Fence, Scope, Threads};
     use crate::races::causality::view::View;
     use crate::races::causality::{Strong, Why, times};
     use crate::races::cell::Kind;
@@ -164,35 +164,51 @@ mod tests {
     }
 
     impl Grid {
-        /// Lets lanes access offsets in shared memory, together or one by one.
+        /// Lets lanes access offsets in shared memory, together or one by one: plainly with values, or by strong operations.
         fn share(
             &mut self,
             (actor, lanes): (Actor, u32),
             (offsets, size): (&[u64; 32], u32),
-            (pc, kind): (u32, Kind),
-            values: &[u32; 32],
+            (pc, kind, what): (u32, Kind, Together<'_>),
             together: bool,
         ) -> Vec<Found> {
-            let threads = &self.threads[actor.block as usize];
-            let view = |lane| {
-                let group = threads.of(actor.warp, lane);
-                (group.lanes, View::new(group.known_of(true), threads.height, actor.block))
+            let view = |threads: &Threads, lane| {
+                let group = threads.of(actor.warp, lane).clone();
+                let known = View::new(group.known_of(true), threads.height, actor.block);
+                (group, known)
             };
-            let (of_all, known) = view(lanes.trailing_zeros());
+            let (group, known) = view(&self.threads[actor.block as usize], lanes.trailing_zeros());
+            let is_simple = match what {
+                Together::Strong(op) => self.memory.hands_nothing_over(&group, &known, actor.block, op),
+                Together::Weak(..) => true,
+            };
             let mut left = lanes;
-            if together && of_all & lanes == lanes {
+            if together && is_simple && group.lanes & lanes == lanes {
                 let mark = Mark { lanes, ..self.mark(actor, pc, kind) };
-                left = self.memory.weak_in_shared(&known, mark, (offsets, size), values);
+                let threads = &mut self.threads[actor.block as usize];
+                left = self.memory.in_shared_together(threads, &known, (mark, what), (offsets, size));
                 self.rows += lanes.count_ones() - left.count_ones();
             }
             let mut all = Vec::new();
             for lane in (0..32).filter(|lane| left >> lane & 1 == 1) {
                 let actor = Actor { lane, ..actor };
-                let mark = Mark { value: values[lane as usize], ..self.mark(actor, pc, kind) };
-                let (threads, known) = (&self.threads[actor.block as usize], view(lane).1);
-                let (at, mut found) = (in_shared(actor.block, offsets[lane as usize]), Vec::new());
-                self.memory.weak(threads, &known, (actor, mark), (at, size), &mut found);
+                let mark = self.mark(actor, pc, kind);
+                let threads = &mut self.threads[actor.block as usize];
+                let known = view(threads, lane).1;
+                let (place, mut found) = ((in_shared(actor.block, offsets[lane as usize]), size), Vec::new());
+                match what {
+                    Together::Weak(values) => {
+                        let mark = Mark { value: values[lane as usize], ..mark };
+                        self.memory.weak(threads, &known, (actor, mark), place, &mut found);
+                    }
+                    Together::Strong(op) => {
+                        self.memory.strong(threads, &known, (actor, mark, op), place, &mut found);
+                    }
+                }
                 all.extend(found.iter().map(|conflict| named(lane, conflict)));
+            }
+            if matches!(what, Together::Strong(Strong { releases: true, .. })) {
+                self.clock.tick();
             }
             distinct(all)
         }
@@ -201,7 +217,7 @@ mod tests {
     #[test]
     fn lanes_that_are_compared_together_have_the_races_of_each() {
         let mut random = random_numbers(5);
-        let (mut races, mut together) = (0, 0);
+        let (mut races, mut together, mut strong) = (0, 0, 0);
         for round in 0..600 {
             let (mut fast, mut slow) = (Grid::new(round % 2 == 1), Grid::new(round % 2 == 1));
             for pc in 0..40 {
@@ -213,11 +229,14 @@ mod tests {
                             grid.threads[0].synchronize_lanes(actor.warp, u32::MAX);
                         }
                     }
-                    5 if random(8) == 0 => {
-                        let (actor, address) =
-                            (Actor { lane: random(32), ..actor }, in_shared(0, u64::from(random(128) * 4)));
-                        let found = [&mut fast, &mut slow].map(|grid| grid.add(actor, address, pc));
-                        assert_eq!(found[0], found[1]);
+                    5 if random(4) == 0 => {
+                        let scope = [Scope::Block, Scope::Device][random(2) as usize];
+                        let (initializations, restricted) = (false, false);
+                        let fence =
+                            Fence { acquires: true, releases: true, total: false, scope, initializations, restricted };
+                        [&mut fast, &mut slow]
+                            .into_iter()
+                            .for_each(|grid| grid.threads[0].fence(actor.warp, u32::MAX, fence));
                     }
                     _ => {
                         let size = [4, 4, 4, 4, 1, 2, 8, 16][random(8) as usize];
@@ -229,13 +248,25 @@ mod tests {
                             let place = [first, first + lane as u32, random(places)][way as usize] % places;
                             u64::from(place * size)
                         });
-                        let kind = if random(2) == 0 { Kind::Read } else { Kind::Write };
                         let equal = [1, 2, 32][random(3) as usize];
                         let values = std::array::from_fn(|lane| lane as u32 / equal);
-                        let accesses = ((actor, lanes), (&offsets, size), (pc, kind));
-                        let expected = slow.share(accesses.0, accesses.1, accesses.2, &values, false);
-                        let found = fast.share(accesses.0, accesses.1, accesses.2, &values, true);
-                        assert_eq!(found, expected);
+                        let is_strong = size <= 8 && random(2) == 0;
+                        let kind = [Kind::Read, Kind::Write, Kind::Atomic, Kind::Atomic][random(4) as usize];
+                        let kind = if is_strong || kind != Kind::Atomic { kind } else { Kind::Read };
+                        let what = match is_strong {
+                            true => {
+                                let scope = [Scope::Block, Scope::Device][random(2) as usize];
+                                let (acquires, releases) = (random(8) == 0, random(8) == 0 && kind != Kind::Read);
+                                let result = kind != Kind::Write && random(2) == 0;
+                                Together::Strong(Strong { kind, scope, acquires, releases, result, step: None })
+                            }
+                            false => Together::Weak(&values),
+                        };
+                        let accesses = ((actor, lanes), (&offsets, size), (pc, kind, what));
+                        let expected = slow.share(accesses.0, accesses.1, accesses.2, false);
+                        let before = fast.rows;
+                        assert_eq!(fast.share(accesses.0, accesses.1, accesses.2, true), expected);
+                        strong += if is_strong { fast.rows - before } else { 0 };
                         races += expected.len();
                     }
                 }
@@ -247,7 +278,8 @@ mod tests {
             }
             together += fast.rows;
         }
-        assert!(races > 1_000 && together > 10_000, "{races} races and {together} lanes are too few to show anything");
+        let enough = races > 1_000 && together > 10_000 && strong > 10_000;
+        assert!(enough, "{races} races, {together} lanes and {strong} strong operations are too few to show anything");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use super::Why;
 use super::mark::Actor;
 use super::times::Times;
+use super::view::View;
 use crate::races::order::BARRIERS;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -86,6 +87,13 @@ pub(crate) struct Released {
     pub initialized: u32,
 }
 
+impl Released {
+    /// Whether a barrier has told all threads of a block what the fence of one of them releases.
+    pub(super) fn is_known(&self, block: u32, view: &View) -> bool {
+        self.initialized == 0 && view.has_settled(block, self.since)
+    }
+}
+
 /// The fences and observations of a thread, beside its view. The indices are scopes.
 #[derive(Clone, Default)]
 pub(crate) struct Own {
@@ -127,6 +135,13 @@ impl Group {
     #[inline]
     pub(crate) fn known_of(&self, shared: bool) -> Times {
         if shared { self.view.of_shared() } else { self.view.clone() }
+    }
+}
+
+impl Own {
+    /// Whether later writes release nothing to the threads of a block that these do not know.
+    pub(super) fn releases_nothing(&self, block: u32, view: &View) -> bool {
+        self.released.iter().chain(&self.total).flatten().all(|fence| fence.is_known(block, view))
     }
 }
 
