@@ -53,7 +53,10 @@ LIBRARIES = {
 PROGRAMS = {"cuarray-toolchain": "cuarray_sim/toolchain/ptxas/bin/ptxas"}
 """The crates with a program, with its place in the wheel. The program has the name of its file."""
 
-NOTICES = {"crates/cuarray-curand/src/sobol/LICENSE": "cuarray_sim/libraries/curand/LICENSE"}
+NOTICES = {
+    "crates/cuarray-curand/src/sobol/LICENSE": "cuarray_sim/libraries/curand/LICENSE-Sobol",
+    "crates/cuarray-curand/src/sequences/mtgp32/LICENSE": "cuarray_sim/libraries/curand/LICENSE-MTGP32",
+}
 """Licences of data in the libraries, with their places in the wheel. Each must accompany a copy."""
 
 

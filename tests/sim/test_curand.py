@@ -7,17 +7,21 @@ import math
 
 import numpy as np
 import pytest
-from random_oracle import MODULI, mrg32k3a, sobol, xorwow
+from random_oracle import MODULI, MTGP32_SETS, mrg32k3a, mtgp32, sobol, xorwow
 from random_probe import (
+    BEST,
     DEFAULT,
     DYNAMIC,
     LEGACY,
     MRG32K3A,
     MT19937,
+    MTGP32,
     NOT_INITIALIZED,
     OUT_OF_RANGE,
     PHILOX,
     PSEUDO,
+    SCRAMBLED32,
+    SCRAMBLED64,
     SEEDED,
     SOBOL32,
     SOBOL64,
@@ -70,6 +74,19 @@ def test_mt19937_is_the_sequence_of_numpy(random: Random) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize(
+    ("order", "sequences"), [(None, 192), (BEST, 192), (DEFAULT, 192), (DYNAMIC, 192), (LEGACY, 64)]
+)
+def test_mtgp32_takes_turns_of_256_results_among_its_sequences(
+    random: Random, order: int | None, sequences: int
+) -> None:
+    found = random.results(random.generator(MTGP32, seed=SEED, order=order), "", 256 * (2 * sequences + 2))
+    turns = found.reshape(-1, 256)
+    for sequence in (each for each in MTGP32_SETS if each < sequences):
+        expected = mtgp32(SEED, sequence, 768)
+        assert turns[sequence::sequences].ravel().tolist() == expected[: 256 * len(turns[sequence::sequences])]
+
+
 # Degree, inner coefficients and initial numbers of the published file, by dimension.
 DIRECTIONS = {
     2: (1, 0, [1]),
@@ -100,7 +117,42 @@ def test_directions_are_those_that_generators_use(random: Random, random_library
     assert (low == 1 << np.arange(31, -1, -1)).all()
 
 
-@pytest.mark.parametrize("kind", [*PSEUDO, SOBOL32])
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_scrambled_sobol_is_made_of_the_directions_and_constants_for_kernels(
+    random: Random, random_library: ctypes.CDLL, dtype: type[np.unsignedinteger]
+) -> None:
+    """Kernels compute the same results from them by `curand_init`."""
+    bits, dimensions, count = np.dtype(dtype).itemsize * 8, 20_000, 5
+    directions = tables(
+        random_library, f"DirectionVectors{bits}", dtype, (dimensions, bits), 102 if bits == 32 else 104
+    )
+    shifts = tables(random_library, f"ScrambleConstants{bits}", dtype, (dimensions,))
+    plain = tables(random_library, f"DirectionVectors{bits}", dtype, (dimensions, bits), 101 if bits == 32 else 103)
+    kind, name = (SCRAMBLED32, "") if bits == 32 else (SCRAMBLED64, "LongLong")
+    found = random.results(random.generator(kind, dimensions=dimensions, offset=3), name, dimensions * count)
+    for index in range(count):
+        gray, expected = (index + 3) ^ (index + 3) >> 1, shifts.copy()
+        for bit in range(4):
+            if gray >> bit & 1:
+                expected ^= directions[:, bit]
+        np.testing.assert_array_equal(found.reshape(dimensions, count)[:, index], expected)
+    # The matrices are triangular: the highest bit of each direction remains.
+    assert ((directions ^ plain) < np.minimum(directions, plain)).all()
+    assert len(np.unique(shifts)) > dimensions - 5
+
+
+def tables(
+    library: ctypes.CDLL, name: str, dtype: type[np.unsignedinteger], shape: tuple[int, ...], *choice: int
+) -> np.ndarray:
+    """A list that the library returns."""
+    address = ctypes.c_void_p()
+    assert getattr(library, f"curandGet{name}")(ctypes.byref(address), *choice) == SUCCESS
+    assert address.value
+    values = (ctypes.c_char * (int(np.prod(shape)) * np.dtype(dtype).itemsize)).from_address(address.value)
+    return np.frombuffer(values, dtype).reshape(shape)
+
+
+@pytest.mark.parametrize("kind", [*PSEUDO, SOBOL32, SCRAMBLED32])
 @pytest.mark.parametrize("name", ["", "Uniform", "UniformDouble", "Normal", "NormalDouble", "Poisson"])
 def test_parts_are_the_whole(random: Random, kind: int, name: str) -> None:
     arguments = {"N": (1.0, 2.0), "P": (3.5,)}.get(name[:1], ())
@@ -110,9 +162,9 @@ def test_parts_are_the_whole(random: Random, kind: int, name: str) -> None:
     np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
-@pytest.mark.parametrize("kind", [XORWOW, MRG32K3A, PHILOX, SOBOL32, SOBOL64])
+@pytest.mark.parametrize("kind", [XORWOW, MRG32K3A, PHILOX, SOBOL32, SOBOL64, SCRAMBLED32, SCRAMBLED64])
 def test_offset_skips_results(random: Random, kind: int) -> None:
-    name = "LongLong" if kind == SOBOL64 else ""
+    name = "LongLong" if kind in (SOBOL64, SCRAMBLED64) else ""
     whole = random.results(random.generator(kind), name, 9000)
     np.testing.assert_array_equal(random.results(random.generator(kind, offset=5001), name, 3999), whole[5001:])
 
@@ -136,7 +188,7 @@ def test_uniform_results_are_made_of_the_words(random: Random) -> None:
     np.testing.assert_array_equal(found, bits.astype(np.float64) * 2.0**-53 + 2.0**-54)
 
 
-@pytest.mark.parametrize("kind", [*PSEUDO, SOBOL32, SOBOL64])
+@pytest.mark.parametrize("kind", [*PSEUDO, SOBOL32, SOBOL64, SCRAMBLED32, SCRAMBLED64])
 @pytest.mark.parametrize("name", ["Uniform", "UniformDouble", "Normal", "NormalDouble", "LogNormal", "LogNormalDouble"])
 def test_results_have_their_distribution(random: Random, kind: int, name: str) -> None:
     count, mean, deviation = 200_000, 0.25, 0.5
@@ -160,7 +212,7 @@ def test_results_have_their_distribution(random: Random, kind: int, name: str) -
     assert distance < 1.95 / math.sqrt(count)
 
 
-@pytest.mark.parametrize("kind", [*PSEUDO, SOBOL32])
+@pytest.mark.parametrize("kind", [*PSEUDO, SOBOL32, SCRAMBLED32, SCRAMBLED64])
 @pytest.mark.parametrize("mean", [0.01, 3.5, 60.0, 400_000.0])
 def test_poisson_results_have_their_distribution(random: Random, kind: int, mean: float) -> None:
     count = 100_000
@@ -181,7 +233,7 @@ def test_seeded_order_has_another_seed_for_each_sequence(random: Random) -> None
     assert (seeded[1:4096] != random.results(random.generator(XORWOW, seed=9), "", 4096)[1:]).all()
 
 
-@pytest.mark.parametrize("kind", [*PSEUDO, SOBOL32])
+@pytest.mark.parametrize("kind", [*PSEUDO, SOBOL32, SCRAMBLED64])
 def test_host_generator_gives_the_results_of_the_device(random: Random, random_library: ctypes.CDLL, kind: int) -> None:
     generator, found = ctypes.c_void_p(), np.zeros(70_000, np.float32)
     assert random_library.curandCreateGeneratorHost(ctypes.byref(generator), kind) == SUCCESS

@@ -19,12 +19,11 @@ from random_probe import (
     LAUNCH_FAILURE,
     LEGACY,
     LENGTH_NOT_MULTIPLE,
-    MRG32K3A,
     MT19937,
     MTGP32,
     NOT_INITIALIZED,
     OUT_OF_RANGE,
-    PHILOX,
+    PAIRED,
     PSEUDO,
     QUASI,
     SCRAMBLED32,
@@ -50,10 +49,11 @@ def read(address: int, stream: ctypes.c_void_p) -> np.ndarray:
 
 
 @pytest.mark.cuarray_sim(expect="data-race")
-def test_read_of_results_without_a_wait_is_a_race_that_names_the_argument(random: Random) -> None:
+@pytest.mark.parametrize("kind", [XORWOW, MTGP32, SCRAMBLED32])
+def test_read_of_results_without_a_wait_is_a_race_that_names_the_argument(random: Random, kind: int) -> None:
     import cuarray_sim
 
-    address, generator = random.filled(COUNT * 4), random.generator(XORWOW)
+    address, generator = random.filled(COUNT * 4), random.generator(kind)
     with second_stream() as other:
         assert random.call(generator, "Uniform", address, COUNT) == SUCCESS
         read(address, other)
@@ -63,8 +63,9 @@ def test_read_of_results_without_a_wait_is_a_race_that_names_the_argument(random
     assert Path(side["site"]["user"]["file"]).name == "random_probe.py"
 
 
-def test_read_of_results_after_a_wait_has_no_findings(random: Random) -> None:
-    address, generator = random.memory(COUNT * 4), random.generator(XORWOW)
+@pytest.mark.parametrize("kind", [XORWOW, MTGP32, SCRAMBLED32])
+def test_read_of_results_after_a_wait_has_no_findings(random: Random, kind: int) -> None:
+    address, generator = random.memory(COUNT * 4), random.generator(kind)
     with second_stream() as other:
         assert random.call(generator, "Uniform", address, COUNT) == SUCCESS
         order(random.stream, other)
@@ -81,7 +82,7 @@ def test_call_returns_while_its_stream_is_held(random: Random) -> None:
     np.testing.assert_array_equal(found, random.results(random.generator(XORWOW), "", COUNT))
 
 
-@pytest.mark.parametrize("kind", PSEUDO)
+@pytest.mark.parametrize("kind", [*PSEUDO, SOBOL32, SCRAMBLED32])
 def test_graph_writes_the_same_results_at_each_launch(random: Random, kind: int) -> None:
     generator, address = random.generator(kind), random.filled(COUNT * 4)
     graph, executable = ctypes.c_void_p(), ctypes.c_void_p()
@@ -100,20 +101,17 @@ def test_graph_writes_the_same_results_at_each_launch(random: Random, kind: int)
     driver_probe.call("cuGraphDestroy", graph)
 
 
-def test_generators_without_tables_of_nvidia_are_refused_by_name(
+def test_functions_that_nvidias_library_lacks_are_refused_by_name(
     random: Random, random_library: ctypes.CDLL, capfd: pytest.CaptureFixture[str]
 ) -> None:
     made = ctypes.c_void_p()
-    names = {MTGP32: "PSEUDO_MTGP32", SCRAMBLED32: "QUASI_SCRAMBLED_SOBOL32", SCRAMBLED64: "QUASI_SCRAMBLED_SOBOL64"}
-    for kind, name in names.items():
-        for _ in range(2):
-            assert random_library.curandCreateGenerator(ctypes.byref(made), kind) == TYPE_ERROR
-        assert capfd.readouterr().err.count(f"CURAND_RNG_{name}") == 1
     for _ in range(2):
-        assert random_library.curandGetScrambleConstants32(None) == ARCH_MISMATCH
-    assert capfd.readouterr().err.count("curandGetScrambleConstants32 is not supported: libcurand.so.10") == 1
+        assert random_library.curandGenerateBinomial(None) == ARCH_MISMATCH
+    assert capfd.readouterr().err.count("curandGenerateBinomial is not supported: libcurand.so.10") == 1
     assert random_library.curandCreateGenerator(ctypes.byref(made), 7) == TYPE_ERROR
     assert random_library.curandCreateGenerator(None, XORWOW) == NOT_INITIALIZED
+    assert random_library.curandGetDirectionVectors32(ctypes.byref(made), 103) == OUT_OF_RANGE
+    assert random_library.curandGetScrambleConstants64(None) == OUT_OF_RANGE
 
 
 def test_unknown_generators_are_not_initialized(random: Random, random_library: ctypes.CDLL) -> None:
@@ -128,20 +126,24 @@ def test_unknown_generators_are_not_initialized(random: Random, random_library: 
 
 
 def test_settings_of_other_generators_have_the_wrong_type(random: Random, random_library: ctypes.CDLL) -> None:
-    pseudo, quasi, twister = (random.generator(kind) for kind in (XORWOW, SOBOL32, MT19937))
+    pseudo, quasi = (random.generator(kind) for kind in (XORWOW, SCRAMBLED32))
     assert random_library.curandSetPseudoRandomGeneratorSeed(quasi, ctypes.c_uint64(1)) == TYPE_ERROR
     assert random_library.curandSetQuasiRandomGeneratorDimensions(pseudo, 2) == TYPE_ERROR
-    assert random_library.curandSetGeneratorOffset(twister, ctypes.c_uint64(1)) == TYPE_ERROR
+    for twister in (MT19937, MTGP32):
+        generator = random.generator(twister)
+        assert random_library.curandSetGeneratorOffset(generator, ctypes.c_uint64(1)) == TYPE_ERROR
     for dimensions, status in ((0, OUT_OF_RANGE), (20_001, OUT_OF_RANGE), (20_000, SUCCESS)):
         assert random_library.curandSetQuasiRandomGeneratorDimensions(quasi, dimensions) == status
     address = random.memory(64)
     assert random.call(pseudo, "LongLong", address, 2) == TYPE_ERROR
-    assert random.call(random.generator(SOBOL64), "", address, 2) == TYPE_ERROR
+    for wide in (SOBOL64, SCRAMBLED64):
+        assert random.call(random.generator(wide), "", address, 2) == TYPE_ERROR
 
 
 def test_orderings_that_a_generator_lacks_are_out_of_range(random: Random, random_library: ctypes.CDLL) -> None:
     pseudo = {BEST, DEFAULT, LEGACY, DYNAMIC}
-    allowed = {XORWOW: pseudo | {SEEDED}, MRG32K3A: pseudo, MT19937: pseudo, PHILOX: pseudo, SOBOL32: {QUASI}}
+    allowed = {kind: {QUASI} for kind in (SOBOL32, SOBOL64, SCRAMBLED32, SCRAMBLED64)}
+    allowed |= dict.fromkeys(PSEUDO, pseudo) | {XORWOW: pseudo | {SEEDED}}
     for kind, orders in allowed.items():
         generator = random.generator(kind)
         for each in (99, BEST, DEFAULT, SEEDED, LEGACY, DYNAMIC, QUASI):
@@ -151,12 +153,13 @@ def test_orderings_that_a_generator_lacks_are_out_of_range(random: Random, rando
 
 def test_lengths_are_multiples_of_pairs_and_dimensions(random: Random) -> None:
     address = random.filled(64)
-    for kind in PSEUDO:
+    for kind in PAIRED:
         generator = random.generator(kind)
         for name in ("Normal", "NormalDouble", "LogNormal", "LogNormalDouble"):
             assert random.call(generator, name, address, 3, 0.0, 1.0) == LENGTH_NOT_MULTIPLE
     assert random.call(random.generator(SOBOL32, dimensions=3), "Uniform", address, 4) == LENGTH_NOT_MULTIPLE
-    assert random.call(random.generator(SOBOL32), "Normal", address, 3, 0.0, 1.0) == SUCCESS
+    for kind in (SOBOL32, SCRAMBLED32, MTGP32):
+        assert random.call(random.generator(kind), "Normal", address, 3, 0.0, 1.0) == SUCCESS
     generator = random.generator(XORWOW)
     for mean in (0.0, -1.0, 400_001.0, float("nan"), float("inf")):
         assert random.call(generator, "Poisson", address, 4, mean) == OUT_OF_RANGE
@@ -193,7 +196,7 @@ def test_arguments_at_random_never_crash(random: Random, random_library: ctypes.
     import cuarray_sim
 
     rng = np.random.default_rng(11)
-    generators = [random.generator(kind) for kind in (*PSEUDO, SOBOL32, SOBOL64)]
+    generators = [random.generator(kind) for kind in (*PSEUDO, SOBOL32, SOBOL64, SCRAMBLED32, SCRAMBLED64)]
     address = random.memory(1 << 14)
     seen = set()
     for _ in range(1500):

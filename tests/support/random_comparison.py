@@ -11,7 +11,19 @@ import sys
 from typing import Any
 
 import numpy as np
-from random_probe import DEFAULT, LEGACY, MRG32K3A, PHILOX, SOBOL32, SOBOL64, SUCCESS, TYPES, XORWOW, converted
+from random_probe import (
+    DEFAULT,
+    LEGACY,
+    MRG32K3A,
+    MTGP32,
+    PHILOX,
+    SOBOL32,
+    SOBOL64,
+    SUCCESS,
+    TYPES,
+    XORWOW,
+    converted,
+)
 
 Call = tuple[str, int]
 NAMES = [name for name in TYPES if name not in ("LongLong", "Poisson")]
@@ -34,7 +46,7 @@ def results(library: ctypes.CDLL, kind: int, settings: dict[str, Any], calls: li
 
 def are_equal(kind: int, name: str, ours: np.ndarray, theirs: np.ndarray) -> bool:
     """Tell whether results agree: to the last bit, or nearly where the inverse distribution is another program's."""
-    if "Normal" in name and kind in (SOBOL32, SOBOL64):
+    if "Normal" in name and kind in (SOBOL32, SOBOL64, MTGP32):
         single = ours.dtype == np.float32
         return np.allclose(ours, theirs, rtol=2e-6 if single else 1e-12, atol=1e-7 if single else 1e-13)
     return np.array_equal(ours, theirs)
@@ -42,14 +54,16 @@ def are_equal(kind: int, name: str, ours: np.ndarray, theirs: np.ndarray) -> boo
 
 def cases(rng: np.random.Generator) -> list[tuple[int, dict[str, Any], list[Call]]]:
     made: list[tuple[int, dict[str, Any], list[Call]]] = []
-    for kind in (XORWOW, MRG32K3A, PHILOX):
+    for kind in (XORWOW, MRG32K3A, PHILOX, MTGP32):
         for _ in range(40):
-            calls = [(NAMES[int(rng.integers(7))], int(rng.choice([2, 6, 100, 4096, 5000, 70_002]))) for _ in range(6)]
+            sizes = [2, 6, 100, 4096, 5000, 70_002, *([1, 255, 333] if kind == MTGP32 else [])]
+            calls = [(NAMES[int(rng.integers(7))], int(rng.choice(sizes))) for _ in range(6)]
             settings = {
                 "PseudoRandomGeneratorSeed": ctypes.c_uint64(int(rng.integers(2**63))),
                 "GeneratorOrdering": int(rng.choice([DEFAULT, LEGACY])),
                 "GeneratorOffset": ctypes.c_uint64(int(rng.choice([0, 1, 3, 1000, 2**33 + 5]))),
             }
+            # MTGP32 refuses an offset.
             made.append((kind, settings, calls))
     for kind in (SOBOL32, SOBOL64):
         for dimensions in (1, 3, 1000, 20_000):

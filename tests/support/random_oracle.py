@@ -110,3 +110,43 @@ def sobol(degree: int, inner: int, numbers: list[int], count: int) -> list[int]:
                 result ^= number << 31 - bit
         results.append(result)
     return results
+
+
+MTGP32_SETS = {
+    0: (88, 19, 5, (0xABA4D62C, 0xBB076F87, 0x22000000, 0x95BA), (0x6100000, 0x25D80000, 0x282C0000, 0x3302DE00)),
+    1: (84, 15, 12, (0x9A975707, 0x75C21B11, 0x15500019, 0xD269), (0x646C00, 0x810F000, 0x37028000, 0x505E00)),
+    63: (40, 15, 8, (0xF0F1FA2B, 0xC095CBF9, 0x84C003F6, 0x41B7), (0xF4800, 0xC47000, 0x1EC000, 0xC01D9E00)),
+    191: (40, 11, 9, (0x212F4AF4, 0xF0432CAF, 0x11D00BF5, 0x755F), (0x8528000, 0x70084000, 0x196000, 0x24FE00)),
+}
+"""Sets of the published parameters: the pick-up position, two shifts, and the rows 1, 2, 4 and 8 of both tables."""
+
+
+def mtgp32(seed: int, sequence: int, count: int) -> list[int]:
+    """Return results of one sequence, whose parameters are the set of this number."""
+    position, first, second, recursion, tempering = MTGP32_SETS[sequence]
+    hidden = recursion[2] ^ recursion[3] << 16 & MASK
+    fill = hidden + (hidden >> 16) & MASK
+    words = [(fill + (fill >> 8) & 0xFF) * 0x01010101] * 351
+    words[:2] = [(seed ^ seed >> 32) + sequence + 1 & MASK, hidden]
+    for index in range(1, 351):
+        before = words[index - 1]
+        words[index] ^= 1812433253 * (before ^ before >> 30) + index & MASK
+    results = []
+    for index in range(count):
+        mixed = words[index] & 0xFFF80000 ^ words[index + 1]
+        mixed ^= mixed << first & MASK
+        mixed ^= words[index + position] >> second
+        words.append(mixed ^ _row(recursion, mixed))
+        helper = words[index + position - 1]
+        helper ^= helper >> 16
+        results.append(words[-1] ^ _row(tempering, helper ^ helper >> 8))
+    return results
+
+
+def _row(rows: tuple[int, ...], index: int) -> int:
+    """Return the row of a table with 16 rows, which are sums of four."""
+    result = 0
+    for bit, row in enumerate(rows):
+        if index >> bit & 1:
+            result ^= row
+    return result

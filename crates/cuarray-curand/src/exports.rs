@@ -5,7 +5,7 @@ use crate::distribution::{Kind, Normal};
 use crate::generator::{Algorithm, Choice, Ordering};
 use crate::handles::{self, curandGenerator_t};
 use crate::poisson::Table;
-use crate::sobol::{self, DIMENSIONS};
+use crate::sobol::{self, DIMENSIONS, Form};
 use crate::status::refuse;
 use crate::status::{Outcome, curandStatus_t};
 use cuarray_abi::CUstream;
@@ -55,26 +55,20 @@ macro_rules! exports {
 exports! {
     @refused
     curandGeneratePoissonMethod curandGenerateBinomial curandGenerateBinomialMethod
-    curandGetScrambleConstants32 curandGetScrambleConstants64
 }
 
 /// The algorithm of a `curandRngType_t`.
 fn algorithm(kind: c_uint) -> Outcome<Algorithm> {
-    static TOLD: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
-    let refused = |what: &str, told: &AtomicBool| {
-        refuse(what, told);
-        Err(TYPE_ERROR)
-    };
     match kind {
         100 | 101 => Ok(Algorithm::Xorwow),
         121 => Ok(Algorithm::Mrg32k3a),
-        141 => refused("CURAND_RNG_PSEUDO_MTGP32, whose parameters are a table of NVIDIA's,", &TOLD[0]),
+        141 => Ok(Algorithm::Mtgp32),
         142 => Ok(Algorithm::Mt19937),
         161 => Ok(Algorithm::Philox),
-        200 | 201 => Ok(Algorithm::Sobol32),
-        202 => refused("CURAND_RNG_QUASI_SCRAMBLED_SOBOL32, whose directions are a table of NVIDIA's,", &TOLD[1]),
-        203 => Ok(Algorithm::Sobol64),
-        204 => refused("CURAND_RNG_QUASI_SCRAMBLED_SOBOL64, whose directions are a table of NVIDIA's,", &TOLD[2]),
+        200 | 201 => Ok(Algorithm::Sobol32(Form::Plain)),
+        202 => Ok(Algorithm::Sobol32(Form::Scrambled)),
+        203 => Ok(Algorithm::Sobol64(Form::Plain)),
+        204 => Ok(Algorithm::Sobol64(Form::Scrambled)),
         _ => Err(TYPE_ERROR),
     }
 }
@@ -98,7 +92,7 @@ fn generate<T: crate::generator::Output + cuarray_stream_work::Plain>(
     kind: Kind,
 ) -> Outcome {
     let handle = handles::find(generator)?;
-    let is_wide = handle.with(|current| Ok(current.choice.algorithm == Algorithm::Sobol64))?;
+    let is_wide = handle.with(|current| Ok(matches!(current.choice.algorithm, Algorithm::Sobol64(_))))?;
     if (matches!(kind, Kind::Bits) && is_wide) || (matches!(kind, Kind::Bits64) && !is_wide) {
         return Err(TYPE_ERROR);
     }
@@ -111,9 +105,9 @@ fn poisson(mean: f64) -> Outcome<Table> {
     if mean > 0.0 && mean <= LARGEST_MEAN { Ok(Table::new(mean)) } else { Err(OUT_OF_RANGE) }
 }
 
-/// A list of directions for the program, which lives until the process ends.
-fn directions<W: sobol::Word>(list: &'static OnceLock<Vec<W>>, to: *mut *const W) -> Outcome {
-    write(to, list.get_or_init(sobol::all::<W>).as_ptr())
+/// A list for the program, which lives until the process ends.
+fn list<W: sobol::Word>(list: &'static OnceLock<Vec<W>>, to: *mut *const W, make: impl FnOnce() -> Vec<W>) -> Outcome {
+    write(to, list.get_or_init(make).as_ptr())
 }
 
 exports! {
@@ -159,7 +153,7 @@ exports! {
     /// `curandSetGeneratorOffset`.
     curandSetGeneratorOffset(generator: curandGenerator_t, offset: u64) {
         handles::find(generator)?.choose(|choice| {
-            if choice.algorithm == Algorithm::Mt19937 {
+            if matches!(choice.algorithm, Algorithm::Mt19937 | Algorithm::Mtgp32) {
                 return Err(TYPE_ERROR);
             }
             choice.offset = offset;
@@ -173,8 +167,8 @@ exports! {
         let for_host = handle.is_for_host();
         handle.choose(|choice| {
             choice.ordering = match (choice.algorithm, order) {
-                (Algorithm::Sobol32 | Algorithm::Sobol64, 201) => Ordering::Default,
-                (Algorithm::Sobol32 | Algorithm::Sobol64, _) => return Err(OUT_OF_RANGE),
+                (Algorithm::Sobol32(_) | Algorithm::Sobol64(_), 201) => Ordering::Default,
+                (Algorithm::Sobol32(_) | Algorithm::Sobol64(_), _) => return Err(OUT_OF_RANGE),
                 (Algorithm::Mt19937, 100) if for_host => return Err(OUT_OF_RANGE),
                 (_, 100 | 101) => Ordering::Default,
                 (Algorithm::Xorwow, 102) => Ordering::Seeded,
@@ -263,29 +257,33 @@ exports! {
 
     /// `curandGetDirectionVectors32`.
     curandGetDirectionVectors32(vectors: *mut *const u32, set: c_uint) {
-        static LIST: OnceLock<Vec<u32>> = OnceLock::new();
-        static TOLD: AtomicBool = AtomicBool::new(false);
+        static LISTS: [OnceLock<Vec<u32>>; 2] = [const { OnceLock::new() }; 2];
         match set {
-            101 => directions(&LIST, vectors),
-            102 => {
-                refuse("CURAND_SCRAMBLED_DIRECTION_VECTORS_32_JOEKUO6, a table of NVIDIA's,", &TOLD);
-                Err(OUT_OF_RANGE)
-            }
+            101 => list(&LISTS[0], vectors, || sobol::all(Form::Plain)),
+            102 => list(&LISTS[1], vectors, || sobol::all(Form::Scrambled)),
             _ => Err(OUT_OF_RANGE),
         }
     }
 
     /// `curandGetDirectionVectors64`.
     curandGetDirectionVectors64(vectors: *mut *const u64, set: c_uint) {
-        static LIST: OnceLock<Vec<u64>> = OnceLock::new();
-        static TOLD: AtomicBool = AtomicBool::new(false);
+        static LISTS: [OnceLock<Vec<u64>>; 2] = [const { OnceLock::new() }; 2];
         match set {
-            103 => directions(&LIST, vectors),
-            104 => {
-                refuse("CURAND_SCRAMBLED_DIRECTION_VECTORS_64_JOEKUO6, a table of NVIDIA's,", &TOLD);
-                Err(OUT_OF_RANGE)
-            }
+            103 => list(&LISTS[0], vectors, || sobol::all(Form::Plain)),
+            104 => list(&LISTS[1], vectors, || sobol::all(Form::Scrambled)),
             _ => Err(OUT_OF_RANGE),
         }
+    }
+
+    /// `curandGetScrambleConstants32`.
+    curandGetScrambleConstants32(constants: *mut *const u32) {
+        static LIST: OnceLock<Vec<u32>> = OnceLock::new();
+        list(&LIST, constants, sobol::shifts)
+    }
+
+    /// `curandGetScrambleConstants64`.
+    curandGetScrambleConstants64(constants: *mut *const u64) {
+        static LIST: OnceLock<Vec<u64>> = OnceLock::new();
+        list(&LIST, constants, sobol::shifts)
     }
 }

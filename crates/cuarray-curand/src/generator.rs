@@ -8,10 +8,11 @@ use crate::parallel;
 use crate::sequences::lanes::{Lanes, State};
 use crate::sequences::mrg32k3a::Mrg;
 use crate::sequences::mt19937;
+use crate::sequences::mtgp32;
 use crate::sequences::philox;
 use crate::sequences::visits::{Steps, Visits};
 use crate::sequences::xorwow::{Jumps, Xorwow};
-use crate::sobol;
+use crate::sobol::{self, Form};
 use crate::status::{Outcome, curandStatus_t};
 use std::sync::Arc;
 
@@ -21,14 +22,20 @@ pub(crate) enum Algorithm {
     Xorwow,
     Mrg32k3a,
     Mt19937,
+    Mtgp32,
     Philox,
-    Sobol32,
-    Sobol64,
+    Sobol32(Form),
+    Sobol64(Form),
 }
 
 impl Algorithm {
     pub(crate) fn is_quasi(self) -> bool {
-        matches!(self, Algorithm::Sobol32 | Algorithm::Sobol64)
+        matches!(self, Algorithm::Sobol32(_) | Algorithm::Sobol64(_))
+    }
+
+    /// Whether each result is made of one word, normal results by the inverse distribution.
+    fn is_inverted(self) -> bool {
+        self.is_quasi() || self == Algorithm::Mtgp32
     }
 
     /// The number of interleaved sequences.
@@ -36,6 +43,13 @@ impl Algorithm {
         match self {
             Algorithm::Mrg32k3a if !is_legacy => 81_920,
             Algorithm::Philox => 65_536,
+            Algorithm::Mtgp32 => {
+                if is_legacy {
+                    64
+                } else {
+                    192
+                }
+            }
             _ => 4096,
         }
     }
@@ -65,8 +79,9 @@ enum Source {
     Xorwow(Arc<Lanes<Xorwow>>),
     Mrg(Arc<Lanes<Mrg>>),
     Twister(Arc<mt19937::Sequence>),
+    Mtgp(Arc<mtgp32::Sequences>),
     Philox(u64),
-    Sobol { dimensions: usize, is_wide: bool },
+    Sobol { dimensions: usize, form: Form, is_wide: bool },
 }
 
 /// The sequences of a generator, and how far it is.
@@ -111,6 +126,7 @@ fn unit(algorithm: Algorithm, kind: &Kind) -> (usize, u64) {
 impl Progress {
     pub(crate) fn new(choice: &Choice) -> Progress {
         let seed = choice.seed;
+        let sequences = choice.algorithm.sequences(choice.ordering == Ordering::Legacy);
         let source = match choice.algorithm {
             Algorithm::Xorwow => {
                 let jumps = if choice.ordering == Ordering::Seeded { Jumps::Seeded(seed) } else { Jumps::Apart };
@@ -119,10 +135,10 @@ impl Progress {
             Algorithm::Mrg32k3a => Source::Mrg(Arc::new(Lanes::new(Mrg::new(seed), ()))),
             Algorithm::Mt19937 => Source::Twister(Arc::new(mt19937::Sequence::new(seed as u32))),
             Algorithm::Philox => Source::Philox(seed),
-            Algorithm::Sobol32 => Source::Sobol { dimensions: choice.dimensions, is_wide: false },
-            Algorithm::Sobol64 => Source::Sobol { dimensions: choice.dimensions, is_wide: true },
+            Algorithm::Mtgp32 => Source::Mtgp(Arc::new(mtgp32::Sequences::new(seed, sequences))),
+            Algorithm::Sobol32(form) => Source::Sobol { dimensions: choice.dimensions, form, is_wide: false },
+            Algorithm::Sobol64(form) => Source::Sobol { dimensions: choice.dimensions, form, is_wide: true },
         };
-        let sequences = choice.algorithm.sequences(choice.ordering == Ordering::Legacy);
         let unit = if choice.algorithm == Algorithm::Philox { choice.offset / 4 } else { choice.offset };
         // Positions end at 2^63, so that sums of positions and lengths do not overflow.
         let bounded = |position: u64| position & (u64::MAX >> 1);
@@ -137,7 +153,7 @@ impl Progress {
             Source::Xorwow(_) | Source::Mrg(_) | Source::Philox(_) => {
                 Place::Units(self.visits.next((skipped + count as u64).div_ceil(width)))
             }
-            Source::Twister(_) | Source::Sobol { .. } => Place::Position(self.position),
+            Source::Twister(_) | Source::Mtgp(_) | Source::Sobol { .. } => Place::Position(self.position),
         };
         Results { source: self.source.clone(), kind, place, skipped: skipped as usize }
     }
@@ -149,7 +165,7 @@ impl Progress {
         match &self.source {
             Source::Xorwow(_) | Source::Mrg(_) => self.visits.advance(count / width, steps),
             Source::Philox(_) => self.visits.advance((self.position % width + count) / width, steps),
-            Source::Twister(_) | Source::Sobol { .. } => {}
+            Source::Twister(_) | Source::Mtgp(_) | Source::Sobol { .. } => {}
         }
         self.position = self.position.wrapping_add(match &self.source {
             Source::Twister(_) => count / width * steps,
@@ -165,9 +181,9 @@ pub(crate) trait Output: Copy + Default + Send + 'static {
     fn of_words(kind: &Kind, words: impl Fn(u64) -> [u32; 4]) -> [Self; 4];
     /// The results of a unit.
     fn draw(kind: &Kind, state: &mut impl Draw, unit: &mut [Self]);
-    /// A quasi-random result.
+    /// A result made of one word.
     fn quasi(kind: &Kind, bits: u32) -> Self;
-    /// A quasi-random result of 64 bits.
+    /// A result made of one word of 64 bits.
     fn quasi_wide(kind: &Kind, bits: u64) -> Self;
 }
 
@@ -295,16 +311,19 @@ impl Results {
                 out.chunks_exact_mut(width).for_each(|unit| T::draw(kind, twister, unit));
                 (out.len() / width) as u64 * steps
             }),
-            (Source::Sobol { dimensions, is_wide }, Place::Position(first)) => {
+            (Source::Mtgp(sequences), Place::Position(first)) => {
+                sequences.fill(*first, out, |bits| T::quasi(kind, bits))
+            }
+            (Source::Sobol { dimensions, form, is_wide }, Place::Position(first)) => {
                 let each = (out.len() / *dimensions).max(1);
                 let rows: Vec<_> = out.chunks_mut(each).enumerate().collect();
                 let row = |dimension: usize, row: &mut [T]| {
                     parallel::parts(row, 1, |index, part| {
                         let first = first.wrapping_add(index as u64);
                         if *is_wide {
-                            sobol::fill(dimension, first, part, |bits: u64| T::quasi_wide(kind, bits));
+                            sobol::fill(*form, dimension, first, part, |bits: u64| T::quasi_wide(kind, bits));
                         } else {
-                            sobol::fill(dimension, first, part, |bits: u32| T::quasi(kind, bits));
+                            sobol::fill(*form, dimension, first, part, |bits: u32| T::quasi(kind, bits));
                         }
                     });
                 };
@@ -345,6 +364,10 @@ fn fill<S: State, T: Output>(lanes: &Lanes<S>, algorithm: Algorithm, kind: &Kind
 /// Checks the length of a call.
 pub(crate) fn check_length(choice: &Choice, kind: &Kind, count: usize) -> Outcome {
     let is_normal = matches!(kind, Kind::Normal(_) | Kind::NormalDouble(_));
-    let multiple = if choice.algorithm.is_quasi() { choice.dimensions } else { 1 + usize::from(is_normal) };
+    let multiple = if choice.algorithm.is_quasi() {
+        choice.dimensions
+    } else {
+        1 + usize::from(is_normal && !choice.algorithm.is_inverted())
+    };
     if count.is_multiple_of(multiple) { Ok(()) } else { Err(curandStatus_t::LENGTH_NOT_MULTIPLE) }
 }

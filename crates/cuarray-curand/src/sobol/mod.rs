@@ -2,6 +2,8 @@
 //!
 //! `joe_kuo.py` packs their published file, and has the form of the packed numbers.
 
+mod scramble;
+
 use std::sync::OnceLock;
 
 /// The largest number of dimensions.
@@ -10,7 +12,7 @@ pub(crate) const DIMENSIONS: usize = 20_000;
 static PACKED: &[u8] = include_bytes!("directions.bin");
 
 /// A word of a sequence: 32 or 64 bits.
-pub(crate) trait Word: Copy + Default + Send + Sync + std::ops::BitXorAssign + 'static {
+pub(crate) trait Word: Copy + Send + Sync + std::ops::BitXorAssign + 'static {
     const BITS: usize;
     /// The upper bits of a direction.
     fn of(direction: u64) -> Self;
@@ -91,12 +93,37 @@ pub(crate) fn directions(dimension: usize) -> [u64; 64] {
     directions
 }
 
+/// Sobol's sequences, or their scrambled form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Plain,
+    Scrambled,
+}
+
+impl Form {
+    /// The directions of a dimension.
+    fn directions(self, dimension: usize) -> [u64; 64] {
+        match self {
+            Form::Plain => directions(dimension),
+            Form::Scrambled => scramble::scrambled(dimension, directions(dimension)),
+        }
+    }
+
+    /// The first result of a dimension.
+    fn shift(self, dimension: usize) -> u64 {
+        match self {
+            Form::Plain => 0,
+            Form::Scrambled => scramble::shift(dimension),
+        }
+    }
+}
+
 /// Writes results of a dimension: those with the indices `first` and following.
-pub(crate) fn fill<W: Word, T>(dimension: usize, first: u64, out: &mut [T], of: impl Fn(W) -> T) {
-    let directions = directions(dimension).map(W::of);
+pub(crate) fn fill<W: Word, T>(form: Form, dimension: usize, first: u64, out: &mut [T], of: impl Fn(W) -> T) {
+    let directions = form.directions(dimension).map(W::of);
     let direction = |bit: u32| directions.get(bit as usize).copied().filter(|_| (bit as usize) < W::BITS);
     // The directions of the bits of the Gray code.
-    let mut word = W::default();
+    let mut word = W::of(form.shift(dimension));
     let gray = first ^ (first >> 1);
     (0..64).filter(|bit| gray >> bit & 1 == 1).filter_map(direction).for_each(|direction| word ^= direction);
     for (index, result) in out.iter_mut().enumerate() {
@@ -109,13 +136,18 @@ pub(crate) fn fill<W: Word, T>(dimension: usize, first: u64, out: &mut [T], of: 
 }
 
 /// The directions of all dimensions one after the other, for the functions that return them.
-pub(crate) fn all<W: Word>() -> Vec<W> {
-    (0..DIMENSIONS).flat_map(|dimension| directions(dimension).map(W::of).into_iter().take(W::BITS)).collect()
+pub(crate) fn all<W: Word>(form: Form) -> Vec<W> {
+    (0..DIMENSIONS).flat_map(|dimension| form.directions(dimension).map(W::of).into_iter().take(W::BITS)).collect()
+}
+
+/// The first results of all dimensions of the scrambled form, for the functions that return them.
+pub(crate) fn shifts<W: Word>() -> Vec<W> {
+    (0..DIMENSIONS).map(|dimension| W::of(scramble::shift(dimension))).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Bits, DIMENSIONS, PACKED, directions, fill, places};
+    use super::{Bits, DIMENSIONS, Form, PACKED, directions, fill, places};
 
     #[test]
     fn packed_numbers_have_no_rest() {
@@ -135,18 +167,22 @@ mod tests {
     #[test]
     fn each_dimension_has_each_prefix_of_bits_once() {
         for dimension in [0, 1, 2, 99, 12_345, DIMENSIONS - 1] {
-            let mut words = [0_u32; 1 << 10];
-            fill(dimension, 0, &mut words, |word: u32| word >> 22);
-            words.sort_unstable();
-            assert!(words.iter().enumerate().all(|(index, word)| index as u32 == *word), "dimension {dimension}");
+            for form in [Form::Plain, Form::Scrambled] {
+                let mut words = [0_u32; 1 << 10];
+                fill(form, dimension, 0, &mut words, |word: u32| word >> 22);
+                words.sort_unstable();
+                assert!(words.iter().enumerate().all(|(index, word)| index as u32 == *word), "{form:?} {dimension}");
+            }
         }
     }
 
     #[test]
     fn skipping_gives_the_later_results() {
         let (mut all, mut later) = ([0_u64; 100], [0_u64; 50]);
-        fill(17, 0, &mut all, |word: u64| word);
-        fill(17, 50, &mut later, |word: u64| word);
-        assert_eq!(all[50..], later);
+        for form in [Form::Plain, Form::Scrambled] {
+            fill(form, 17, 0, &mut all, |word: u64| word);
+            fill(form, 17, 50, &mut later, |word: u64| word);
+            assert_eq!(all[50..], later);
+        }
     }
 }
