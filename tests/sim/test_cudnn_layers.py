@@ -121,6 +121,55 @@ def test_accurate_softmax_keeps_large_values(dnn: Dnn) -> None:
     np.testing.assert_array_equal(dnn.values(y).ravel(), [0.5, 0.5, 0])
 
 
+def normalized(x: np.ndarray, window: int, alpha: float, beta: float, k: float) -> tuple[np.ndarray, np.ndarray]:
+    """The normalization of images by their neighbouring channels, and the sums of squares."""
+    behind = (window - 1) // 2
+    sums = np.stack([(x[:, max(c - behind, 0) : c - behind + window] ** 2).sum(1) for c in range(x.shape[1])], axis=1)
+    sums = k + alpha / window * sums
+    return x * sums**-beta, sums
+
+
+@pytest.mark.parametrize("window", [1, 2, 5, 16])
+@each_type
+def test_normalization_by_channels_and_gradient(dnn: Dnn, window: int, kind: str, form: str) -> None:
+    shape, numbers = (2, 7, 3, 2), (0.9, 0.75, 1.5)
+    x = rounded(dnn.rng.standard_normal(shape), kind)
+    dy, before = rounded(dnn.rng.standard_normal(shape), kind), dnn.random(shape)
+    alpha, beta, _ = numbers
+    expected, sums = normalized(x, window, *numbers)
+    gradient = dy * sums**-beta
+    behind = (window - 1) // 2
+    for channel in range(shape[1]):
+        shared = (2 * alpha * beta / window * dy * x * sums ** (-beta - 1))[:, channel : channel + 1]
+        around = slice(max(channel - behind, 0), channel - behind + window)
+        gradient[:, around] -= shared * x[:, around]
+    lrn = dnn.made("LRN", window, *numbers)
+    for first, second in FACTORS:
+        factors = dnn.scalar(first, kind), dnn.scalar(second, kind)
+        given, y, dx = dnn.tensor(x, kind, form), dnn.tensor(before, kind, form), dnn.tensor(before, kind, form)
+        assert dnn.call("LRNCrossChannelForward", lrn, 0, factors[0], *of(given), factors[1], *of(y)) == SUCCESS
+        close(dnn.values(y), first * expected + second * before, kind)
+        known = *of(dnn.tensor(expected, kind, form)), *of(dnn.tensor(dy, kind, form)), *of(given)
+        assert dnn.call("LRNCrossChannelBackward", lrn, 0, factors[0], *known, factors[1], *of(dx)) == SUCCESS
+        close(dnn.values(dx), first * gradient + second * before, kind)
+
+
+def test_normalization_by_channels_has_documented_numbers_and_limits(dnn: Dnn) -> None:
+    lrn, window = ctypes.c_void_p(), ctypes.c_uint()
+    numbers = [ctypes.c_double() for _ in range(3)]
+    places = ctypes.byref(window), *(ctypes.byref(each) for each in numbers)
+    assert dnn.plain("CreateLRNDescriptor", ctypes.byref(lrn)) == SUCCESS
+    assert dnn.plain("GetLRNDescriptor", lrn, *places) == SUCCESS
+    assert (window.value, *(each.value for each in numbers)) == (5, 1e-4, 0.75, 2.0)
+    for wrong in ((0, 1.0, 0.75, 2.0), (17, 1.0, 0.75, 2.0), (5, 1.0, 0.001, 2.0), (5, 1.0, 0.75, 0.0)):
+        assert dnn.plain("SetLRNDescriptor", lrn, *wrong) == BAD_PARAM
+    x, other = dnn.tensor(np.zeros((1, 2, 2, 2))), dnn.tensor(np.zeros((1, 2, 2, 3)))
+    for mode, y in ((1, x), (0, other)):
+        start = mode, dnn.scalar(1), *of(x)
+        assert dnn.call("LRNCrossChannelForward", lrn, *start, dnn.scalar(0), *of(y)) == BAD_PARAM
+    assert dnn.plain("DestroyLRNDescriptor", lrn) == SUCCESS
+
+
 def windows(size: int, window: int, pad: int, stride: int) -> list[range]:
     count = (size + 2 * pad - window) // stride + 1
     starts = [index * stride - pad for index in range(count)]

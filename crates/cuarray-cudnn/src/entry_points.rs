@@ -41,6 +41,8 @@ macro_rules! entry_points {
                 pooling::backward(descriptor: cudnnPoolingDescriptor_t, alpha: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, beta: *const c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void) { cudnnPoolingBackward }
                 activation::forward(descriptor: cudnnActivationDescriptor_t, alpha: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, beta: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void) { cudnnActivationForward }
                 activation::backward(descriptor: cudnnActivationDescriptor_t, alpha: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, beta: *const c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void) { cudnnActivationBackward }
+                local_normalization::forward(descriptor: cudnnLRNDescriptor_t, mode: cudnnLRNMode_t, alpha: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, beta: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void) { cudnnLRNCrossChannelForward }
+                local_normalization::backward(descriptor: cudnnLRNDescriptor_t, mode: cudnnLRNMode_t, alpha: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, beta: *const c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void) { cudnnLRNCrossChannelBackward }
                 softmax::forward(algo: cudnnSoftmaxAlgorithm_t, mode: cudnnSoftmaxMode_t, alpha: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, beta: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void) { cudnnSoftmaxForward }
                 softmax::backward(algo: cudnnSoftmaxAlgorithm_t, mode: cudnnSoftmaxMode_t, alpha: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, beta: *const c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void) { cudnnSoftmaxBackward }
                 elementwise::add(alpha: *const c_void, a_desc: cudnnTensorDescriptor_t, a: *const c_void, beta: *const c_void, c_desc: cudnnTensorDescriptor_t, c: *mut c_void) { cudnnAddTensor }
@@ -125,6 +127,10 @@ macro_rules! entry_points {
                 pooling::get_nd(number: cudnnPoolingDescriptor_t, requested: c_int, mode: *mut cudnnPoolingMode_t, nan: *mut cudnnNanPropagation_t, dimensions: *mut c_int, window: *mut c_int, pad: *mut c_int, stride: *mut c_int) { cudnnGetPoolingNdDescriptor }
                 pooling::output_nd(number: cudnnPoolingDescriptor_t, x_desc: cudnnTensorDescriptor_t, dimensions: c_int, to: *mut c_int) { cudnnGetPoolingNdForwardOutputDim }
                 pooling::output_2d(number: cudnnPoolingDescriptor_t, x_desc: cudnnTensorDescriptor_t, n: *mut c_int, c: *mut c_int, h: *mut c_int, w: *mut c_int) { cudnnGetPooling2dForwardOutputDim }
+                local_normalization::create(to: *mut cudnnLRNDescriptor_t) { cudnnCreateLRNDescriptor }
+                local_normalization::destroy(number: cudnnLRNDescriptor_t) { cudnnDestroyLRNDescriptor }
+                local_normalization::set(number: cudnnLRNDescriptor_t, n: c_uint, alpha: f64, beta: f64, k: f64) { cudnnSetLRNDescriptor }
+                local_normalization::get(number: cudnnLRNDescriptor_t, n: *mut c_uint, alpha: *mut f64, beta: *mut f64, k: *mut f64) { cudnnGetLRNDescriptor }
                 dropout::create(to: *mut cudnnDropoutDescriptor_t) { cudnnCreateDropoutDescriptor }
                 dropout::destroy(number: cudnnDropoutDescriptor_t) { cudnnDestroyDropoutDescriptor }
                 dropout::reserve_size(x_desc: cudnnTensorDescriptor_t, to: *mut usize) { cudnnDropoutGetReserveSpaceSize }
@@ -139,28 +145,28 @@ macro_rules! entry_points {
                 cudnnBackendUpdateCudaGraph cudnnBuildRNNDynamic cudnnCTCLoss cudnnCTCLoss_v8
                 cudnnCausalConv1dBackward cudnnCausalConv1dForward cudnnCausalConv1dNwhBackward cudnnCausalConv1dNwhForward
                 cudnnCreateAttnDescriptor cudnnCreateCTCLossDescriptor cudnnCreateFusedOpsConstParamPack cudnnCreateFusedOpsPlan
-                cudnnCreateFusedOpsVariantParamPack cudnnCreateLRNDescriptor cudnnCreateRNNDataDescriptor cudnnCreateRNNDescriptor
+                cudnnCreateFusedOpsVariantParamPack cudnnCreateRNNDataDescriptor cudnnCreateRNNDescriptor
                 cudnnCreateSeqDataDescriptor cudnnCreateSpatialTransformerDescriptor cudnnCreateTensorTransformDescriptor
                 cudnnDeriveNormTensorDescriptor cudnnDestroyAttnDescriptor cudnnDestroyCTCLossDescriptor cudnnDestroyFusedOpsConstParamPack
-                cudnnDestroyFusedOpsPlan cudnnDestroyFusedOpsVariantParamPack cudnnDestroyLRNDescriptor cudnnDestroyRNNDataDescriptor
+                cudnnDestroyFusedOpsPlan cudnnDestroyFusedOpsVariantParamPack cudnnDestroyRNNDataDescriptor
                 cudnnDestroyRNNDescriptor cudnnDestroySeqDataDescriptor cudnnDestroySpatialTransformerDescriptor
                 cudnnDestroyTensorTransformDescriptor cudnnDivisiveNormalizationBackward cudnnDivisiveNormalizationForward
                 cudnnFFTCausalConv1dBackward cudnnFFTCausalConv1dForward cudnnFusedOpsExecute cudnnGetAttnDescriptor
                 cudnnGetCTCLossDescriptor cudnnGetCTCLossDescriptorEx cudnnGetCTCLossDescriptor_v8 cudnnGetCTCLossDescriptor_v9
                 cudnnGetCTCLossWorkspaceSize cudnnGetCTCLossWorkspaceSize_v8 cudnnGetCallback
                 cudnnGetFoldedConvBackwardDataDescriptors cudnnGetFusedOpsConstParamPackAttribute cudnnGetFusedOpsVariantParamPackAttribute
-                cudnnGetLRNDescriptor cudnnGetMultiHeadAttnBuffers cudnnGetMultiHeadAttnWeights cudnnGetNormalizationBackwardWorkspaceSize
+                cudnnGetMultiHeadAttnBuffers cudnnGetMultiHeadAttnWeights cudnnGetNormalizationBackwardWorkspaceSize
                 cudnnGetNormalizationForwardTrainingWorkspaceSize cudnnGetNormalizationTrainingReserveSpaceSize cudnnGetRNNDataDescriptor
                 cudnnGetRNNDescriptor_v8 cudnnGetRNNTempSpaceSizes cudnnGetRNNWeightParams cudnnGetRNNWeightSpaceSize
                 cudnnGetSeqDataDescriptor cudnnGetTensorTransformDescriptor cudnnGnnAggSimpleBackward cudnnGnnAggSimpleForward
                 cudnnGnnMhaGatBackward cudnnGnnMhaGatForward cudnnGnnMhaGatV2Backward cudnnGnnMhaGatV2Forward cudnnIm2Col
-                cudnnInitTransformDest cudnnLRNCrossChannelBackward cudnnLRNCrossChannelForward cudnnLongFFTCausalConv1dBackward
+                cudnnInitTransformDest cudnnLongFFTCausalConv1dBackward
                 cudnnLongFFTCausalConv1dForward cudnnLongFFTCausalConv1dGetBufferSizes cudnnMakeFusedOpsPlan cudnnMultiHeadAttnBackwardData
                 cudnnMultiHeadAttnBackwardWeights cudnnMultiHeadAttnForward cudnnNormalizationBackward cudnnNormalizationForwardInference
                 cudnnNormalizationForwardTraining cudnnQueryRuntimeError cudnnRNNBackwardData_v8 cudnnRNNBackwardWeights_v8 cudnnRNNForward
                 cudnnRNNGetClip_v8 cudnnRNNGetClip_v9 cudnnRNNSetClip_v8 cudnnRNNSetClip_v9 cudnnReorderFilterAndBias cudnnSetAttnDescriptor
                 cudnnSetCTCLossDescriptor cudnnSetCTCLossDescriptorEx cudnnSetCTCLossDescriptor_v8 cudnnSetCTCLossDescriptor_v9
-                cudnnSetCallback cudnnSetFusedOpsConstParamPackAttribute cudnnSetFusedOpsVariantParamPackAttribute cudnnSetLRNDescriptor
+                cudnnSetCallback cudnnSetFusedOpsConstParamPackAttribute cudnnSetFusedOpsVariantParamPackAttribute
                 cudnnSetRNNDataDescriptor cudnnSetRNNDescriptor_v8 cudnnSetSeqDataDescriptor cudnnSetSpatialTransformerNdDescriptor
                 cudnnSetTensorTransformDescriptor cudnnSpatialTfGridGeneratorBackward cudnnSpatialTfGridGeneratorForward
                 cudnnSpatialTfSamplerBackward cudnnSpatialTfSamplerForward cudnnTransformFilter cudnnTransformTensorEx

@@ -31,7 +31,7 @@ macro_rules! exports {
         mod $name {
             use crate::types::*;
             #[allow(unused_imports)]
-            use ::std::ffi::{c_int, c_void};
+            use ::std::ffi::{c_int, c_uint, c_void};
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name(handle: cudnnHandle_t, $($arg: $ty),*) -> cudnnStatus_t {
                 let name = const { cuarray_stream_work::c_name(concat!(stringify!($name), "\0")) };
@@ -47,7 +47,7 @@ macro_rules! exports {
         mod $name {
             use crate::types::*;
             #[allow(unused_imports)]
-            use ::std::ffi::{c_int, c_void};
+            use ::std::ffi::{c_int, c_uint, c_void};
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($arg: $ty),*) -> cudnnStatus_t {
                 let name = const { cuarray_stream_work::c_name(concat!(stringify!($name), "\0")) };

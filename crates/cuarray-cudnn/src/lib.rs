@@ -24,6 +24,7 @@ mod exports;
 mod graph;
 mod handle;
 mod layout;
+mod local_normalization;
 mod normalization;
 mod normalization_extended;
 mod numbers;

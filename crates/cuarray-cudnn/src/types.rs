@@ -13,6 +13,7 @@ pub(crate) type cudnnActivationDescriptor_t = usize;
 pub(crate) type cudnnOpTensorDescriptor_t = usize;
 pub(crate) type cudnnReduceTensorDescriptor_t = usize;
 pub(crate) type cudnnDropoutDescriptor_t = usize;
+pub(crate) type cudnnLRNDescriptor_t = usize;
 /// A descriptor of the graph interface.
 pub(crate) type cudnnBackendDescriptor_t = usize;
 pub(crate) type cudaStream_t = *mut c_void;
@@ -32,6 +33,7 @@ pub(crate) type cudnnReduceTensorIndices_t = c_int;
 pub(crate) type cudnnIndicesType_t = c_int;
 pub(crate) type cudnnSoftmaxAlgorithm_t = c_int;
 pub(crate) type cudnnSoftmaxMode_t = c_int;
+pub(crate) type cudnnLRNMode_t = c_int;
 pub(crate) type cudnnBatchNormMode_t = c_int;
 pub(crate) type cudnnBatchNormOps_t = c_int;
 pub(crate) type cudnnBackendDescriptorType_t = c_int;
