@@ -1,7 +1,8 @@
 """The environment in which XLA, the compiler of JAX, makes kernels that the simulated driver runs.
 
-XLA replaces matrix products and convolutions by calls of cuBLAS and cuDNN. Both have a static CUDA runtime inside, whose calls fail on
-the simulated driver. With the flags of this module, XLA compiles these operations itself, as PTX.
+XLA calls cuBLAS for matrix products, cuDNN for convolutions and CUB for sorts. With the flags of this module, it compiles products and sorts
+itself, as PTX, in which a finding has its line. It calls cuDNN, a stand-in: its own kernels ignore the groups of a batch, which gradients of grouped
+convolutions have.
 
 The flags are added to ``XLA_FLAGS``. A flag that the variable has already keeps its value. ``CUARRAY_SIM_XLA=0`` leaves all of this out.
 """
@@ -18,10 +19,10 @@ __all__ = ["FLAGS", "SWITCH", "is_wanted", "set_environment"]
 SWITCH = "CUARRAY_SIM_XLA"
 
 FLAGS = {
-    # Neither cuBLAS nor cuDNN: XLA's own kernels for products and convolutions.
+    # Neither cuBLAS, nor products by cuDNN, nor sorts by CUB: XLA's own kernels.
     "xla_disable_hlo_passes": "cublas-gemm-rewriter",
-    "xla_gpu_experimental_disable_binary_libraries": "true",
     "xla_gpu_cudnn_gemm_fusion_level": "0",
+    "xla_gpu_enable_cub_radix_sort": "false",
     # Its kernels use wgmma, which is not simulated.
     "xla_gpu_enable_triton_gemm": "false",
     # It measures the time of kernels, and compiles each of them several times.

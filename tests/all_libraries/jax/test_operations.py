@@ -95,9 +95,30 @@ def test_einsum_equals_that_of_the_host(subscripts: str) -> None:
     )
 
 
-def test_convolution_needs_no_cudnn() -> None:
+@pytest.mark.parametrize("dtype", ["float32", "float16", "complex64"])
+def test_convolutions_and_their_gradients(dtype: str) -> None:
     image, kernel = VALUES[:2, :32].reshape(1, 2, 4, 8), VALUES[2:4, :27].reshape(3, 2, 3, 3)
-    compare(lambda a, k: lax.conv_general_dilated(a, k, (1, 1), "SAME"), image, kernel, tolerance=1e-3)
+
+    def strided(a: jax.Array, k: jax.Array) -> jax.Array:
+        return lax.conv_general_dilated(a, k, (2, 1), ((0, 0), (1, 0)), lhs_dilation=(1, 2))
+
+    def loss(a: jax.Array, k: jax.Array) -> jax.Array:
+        return (jnp.abs(strided(a, k)) ** 2).sum()
+
+    compare(lambda a, k: strided(a.astype(dtype), k.astype(dtype)), image, kernel, tolerance=2e-2)
+    if dtype == "float32":
+        compare(jax.grad(loss, argnums=(0, 1)), image, kernel, tolerance=1e-3)
+
+
+@pytest.mark.parametrize("groups", [2, 4])
+def test_gradients_of_grouped_convolutions(groups: int) -> None:
+    """The gradient of the weights has groups of the batch, which XLA's own kernels ignore."""
+    images, kernel = VALUES[:2, :32].reshape(2, 4, 2, 4), VALUES[2:4, :32].reshape(4, 4, 2, 2)[:, : 4 // groups]
+
+    def loss(a: jax.Array, k: jax.Array) -> jax.Array:
+        return (lax.conv_general_dilated(a, k, (1, 1), "SAME", feature_group_count=groups) ** 2).sum()
+
+    compare(jax.grad(loss, argnums=(0, 1)), images, kernel, tolerance=1e-3)
 
 
 def test_sort_and_selection() -> None:
