@@ -67,20 +67,11 @@ def _run_instructions():
     """Run loops of one instruction over registers; count the instructions of each thread, as the driver does."""
     import ctypes
 
+    from simulated_driver import Driver
+
     import cuarray_sim
 
-    cuarray_sim.install()
-    cuda = ctypes.CDLL("libcuda.so.1")
-
-    def call(name, *arguments):
-        result = getattr(cuda, name)(*arguments)
-        if result != 0:
-            raise RuntimeError(f"{name} returned {result}")
-
-    context, memory = ctypes.c_void_p(), ctypes.c_uint64()
-    call("cuInit", 0)
-    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
-    call("cuCtxSetCurrent", context)
+    call, memory = Driver().call, ctypes.c_uint64()
     call("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(1 << 20))
     results = {}
     for name, (ty, instruction) in _REPEATED.items():

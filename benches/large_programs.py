@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from simulated_driver import Driver
+
 OPERATIONS = (1_000_000, 10_000_000)
 PTX_BYTES = 20_000_000
 _MODULE = Path(__file__).parents[1] / "crates/cuarray-ptx/src/tests/modules/nvrtc.ptx"
@@ -32,26 +34,10 @@ def _in_process(work):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def _driver():
-    import cuarray_sim
-
-    cuarray_sim.install()
-    cuda = ctypes.CDLL("libcuda.so.1")
-
-    def call(name, *arguments):
-        if (result := getattr(cuda, name)(*arguments)) != 0:
-            raise RuntimeError(f"{name} returned {result}")
-
-    context = ctypes.c_void_p()
-    call("cuInit", 0)
-    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
-    call("cuCtxSetCurrent", context)
-    return cuda, call
-
-
 def _operations(count):
     """Fill, record an event, wait for it in the next stream and copy there, in four streams, and synchronize once at the end."""
-    cuda, call = _driver()
+    driver = Driver()
+    cuda, call = driver.library, driver.call
     streams, events = ([ctypes.c_void_p() for _ in range(4)] for _ in range(2))
     sources, targets = ([ctypes.c_uint64() for _ in range(4)] for _ in range(2))
     for stream, event in zip(streams, events, strict=True):
@@ -74,7 +60,7 @@ def _operations(count):
 
 def _module():
     """Load a module of many copies of code that NVRTC has compiled, each under its own names."""
-    _, call = _driver()
+    call = Driver().call
     text = re.sub(r"//.*", "", _MODULE.read_text())
     head, body = re.split(r"(?<=\.address_size 64)", text, maxsplit=1)
     functions = re.findall(r"\.(?:entry|func)\s+(?:\([^)]*\)\s*)?([\w$]+)", body)

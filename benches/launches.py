@@ -8,6 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from simulated_driver import Driver
+
 LAUNCHES, RUNS = 5_000, 15
 OFF, ON = "0", "1"
 _PTX = b".version 8.0 .target sm_90 .address_size 64 .visible .entry empty() { ret; }"
@@ -32,20 +34,11 @@ def _in_process(loop, findings):
 
 def _least(path):
     """Return the least seconds of a launch in a row of launches and a wait."""
-    import cuarray_sim
-
-    cuarray_sim.install()
-    cuda, loop = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL(path)
-    context, module, kernel = (ctypes.c_void_p() for _ in range(3))
-    for result in (
-        cuda.cuInit(0),
-        cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0),
-        cuda.cuCtxSetCurrent(context),
-        cuda.cuModuleLoadData(ctypes.byref(module), _PTX),
-        cuda.cuModuleGetFunction(ctypes.byref(kernel), module, b"empty"),
-    ):
-        if result != 0:
-            raise RuntimeError(f"the driver returned {result}")
+    driver, loop = Driver(), ctypes.CDLL(path)
+    cuda = driver.library
+    module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+    driver.call("cuModuleLoadData", ctypes.byref(module), _PTX)
+    driver.call("cuModuleGetFunction", ctypes.byref(kernel), module, b"empty")
     loop.seconds.restype = ctypes.c_double
     times = [loop.seconds(cuda.cuLaunchKernel, cuda.cuCtxSynchronize, kernel, LAUNCHES) for _ in range(RUNS)]
     if min(times) < 0:

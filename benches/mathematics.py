@@ -9,8 +9,8 @@ import sys
 import time
 
 import numpy as np
+from simulated_driver import Driver
 
-import cuarray_sim
 from cuarray_sim.stand_ins import STAND_INS
 
 _ROUNDS = 15
@@ -22,22 +22,13 @@ def library(name, file):
     return ctypes.CDLL(str(stand_in.path / file))
 
 
-class Driver:
-    """The simulated driver with its primary context and a stream."""
+class Stream(Driver):
+    """The simulated driver with a stream."""
 
     def __init__(self):
-        cuarray_sim.install()
-        self.api = ctypes.CDLL("libcuda.so.1")
-        context = ctypes.c_void_p()
-        self.call("cuInit", 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
-        self.call("cuCtxSetCurrent", context)
+        super().__init__()
         self.stream = ctypes.c_void_p()
         self.call("cuStreamCreate", ctypes.byref(self.stream), 1)
-
-    def call(self, name, *arguments):
-        if status := getattr(self.api, name)(*arguments):
-            raise RuntimeError(f"{name} answers {status}")
 
     def wait(self):
         self.call("cuStreamSynchronize", self.stream)
@@ -100,7 +91,7 @@ def seconds(call):
 
 
 def main():
-    driver, results = Driver(), {}
+    driver, results = Stream(), {}
     cases = {
         "product, 1024 by 1024, `float`": product(driver, 1024, np.float32),
         "product, 1024 by 1024, `double`": product(driver, 1024, np.float64),
