@@ -1,12 +1,12 @@
 //! The C functions of NVRTC. The shared libraries export them by [`nvrtc_exports!`](crate::nvrtc_exports).
 
 use super::options::wants_lines;
-use super::sources;
+use super::programs;
 use super::virtual_architecture;
 use crate::library::{Library, Symbols};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
-use std::sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::Once;
 use std::{mem, ptr};
 
 const INVALID_INPUT: c_int = 3;
@@ -24,13 +24,6 @@ pub type Callback = Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_i
 struct Functions(HashMap<&'static str, usize>);
 
 static LIBRARIES: [Library<Functions>; 2] = [Library::new("libnvrtc.so.12"), Library::new("libnvrtc.so.13")];
-
-/// The programs that were compiled to PTX in place of machine code, with the text that follows their PTX.
-static COMPILED_TO_PTX: LazyLock<Mutex<HashMap<usize, String>>> = LazyLock::new(Mutex::default);
-
-fn compiled_to_ptx() -> MutexGuard<'static, HashMap<usize, String>> {
-    COMPILED_TO_PTX.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The address of a function of NVIDIA's library; `None` if it is not installed, or lacks the function.
 fn find(major: u32, name: &str) -> Option<*const c_void> {
@@ -131,7 +124,7 @@ pub unsafe fn nvrtcCompileProgram(major: u32, program: Program, count: c_int, op
     // SAFETY: NVIDIA's function has the documented signature.
     let compile =
         unsafe { mem::transmute::<*const c_void, unsafe extern "C" fn(Program, c_int, Strings) -> c_int>(function) };
-    compiled_to_ptx().remove(&program.addr());
+    programs::begin_compilation(program.addr());
     let count_given = usize::try_from(count).unwrap_or(0);
     let mut given = Vec::new();
     if !options.is_null() {
@@ -162,8 +155,7 @@ pub unsafe fn nvrtcCompileProgram(major: u32, program: Program, count: c_int, op
     // SAFETY: the contract of this function; the strings live during the call.
     let result = unsafe { compile(program, count, pointers.as_ptr()) };
     if result == 0 {
-        let source = if wants_lines(&texts) { sources::comments(program.addr()) } else { String::new() };
-        compiled_to_ptx().insert(program.addr(), source);
+        programs::compiled_to_ptx(program.addr(), wants_lines(&texts));
     }
     result
 }
@@ -190,7 +182,7 @@ pub unsafe fn nvrtcCreateProgram(
         // SAFETY: the call has succeeded, so the program is written, and both are strings, by the contract of this function.
         let (program, source, name) =
             unsafe { (program.read_unaligned(), CStr::from_ptr(source), CStr::from_ptr(name)) };
-        sources::keep(program.addr(), name, source);
+        programs::keep(program.addr(), name, source);
     }
     result
 }
@@ -200,13 +192,12 @@ pub unsafe fn nvrtcCreateProgram(
 /// # Safety
 /// As the manual of NVRTC says.
 pub unsafe fn nvrtcGetCUBINSize(major: u32, program: Program, size: *mut usize) -> c_int {
-    let source = compiled_to_ptx().get(&program.addr()).map(String::len);
-    if let Some(source) = source {
+    if let Some(appended) = programs::appended(program.addr()) {
         // SAFETY: the contract of this function.
         let result = unsafe { nvrtcGetPTXSize(major, program, size) };
         if result == 0 && !size.is_null() {
             // SAFETY: the call has written the size.
-            unsafe { size.write_unaligned(size.read_unaligned() + source) };
+            unsafe { size.write_unaligned(size.read_unaligned() + appended.len()) };
         }
         return result;
     }
@@ -222,8 +213,7 @@ pub unsafe fn nvrtcGetCUBINSize(major: u32, program: Program, size: *mut usize) 
 /// # Safety
 /// As the manual of NVRTC says.
 pub unsafe fn nvrtcGetCUBIN(major: u32, program: Program, cubin: *mut c_char) -> c_int {
-    let source = compiled_to_ptx().get(&program.addr()).cloned();
-    if let Some(source) = source {
+    if let Some(source) = programs::appended(program.addr()) {
         let mut size = 0_usize;
         // SAFETY: the size is writable, and the contract of this function.
         let result = unsafe { nvrtcGetPTXSize(major, program, &raw mut size) };
@@ -259,8 +249,7 @@ pub unsafe fn nvrtcDestroyProgram(major: u32, program: *mut Program) -> c_int {
     if !program.is_null() {
         // SAFETY: the pointer is readable, by the contract of this function.
         let handle = unsafe { program.read_unaligned() };
-        compiled_to_ptx().remove(&handle.addr());
-        sources::forget(handle.addr());
+        programs::forget(handle.addr());
     }
     // SAFETY: NVIDIA's function has the documented signature; the contract is that of this function.
     unsafe { mem::transmute::<*const c_void, unsafe extern "C" fn(*mut Program) -> c_int>(function)(program) }

@@ -6,6 +6,6 @@
 
 pub mod exports;
 mod options;
-mod sources;
+mod programs;
 
 pub use options::virtual_architecture;
