@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,6 +39,16 @@ class Suite:
     """The slowest modules. They start first, to shorten the whole run."""
     options: tuple[str, ...] = ()
     """Further options of pytest."""
+    whole: frozenset[str] | None = None
+    """Names of the modules that run all their tests; None for all modules."""
+    most: int = 0
+    """Of each other module, every ``n``-th test runs, where ``n`` is the smallest odd number that leaves at most so many tests."""
+
+    def interval(self, module: str, tests: int) -> int:
+        """Return ``n`` if every ``n``-th test of a module with so many tests runs. Parameters often come in pairs, so it is odd."""
+        if self.whole is None or module in self.whole:
+            return 1
+        return next(interval for interval in itertools.count(1, 2) if -(-tests // interval) <= self.most)
 
     @property
     def expected(self) -> Path:

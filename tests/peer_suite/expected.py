@@ -11,7 +11,7 @@ import fnmatch
 import json
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .description import Suite
 from .outcome import PASSED, SKIPPED, Module, Outcome
@@ -58,6 +58,8 @@ class Expected:
     """Numbers of passing tests by module."""
     not_passed: dict[str, tuple[str, str]]
     """Outcome and name of the reason of each other test, by full name."""
+    whole: dict[str, int] = field(default_factory=dict)
+    """Numbers of all tests of modules that run a part of them."""
 
 
 def read(suite: Suite) -> Expected:
@@ -65,11 +67,25 @@ def read(suite: Suite) -> Expected:
         return Expected({}, {}, {})
     text = tomllib.loads(suite.expected.read_text(encoding="utf-8"))
     rest = {each["test"]: (each["outcome"], each["reason"]) for each in text.get("not_passed", [])}
-    return Expected(text["versions"], text["passed"], rest)
+    return Expected(text["versions"], text["passed"], rest, text.get("whole", {}))
 
 
 def write(suite: Suite, modules: list[Module], known: list[Reason]) -> None:
-    """Write the outcomes of a run to ``expected.toml``."""
+    """Write the outcomes of a run to ``expected.toml``. Modules that did not run keep their outcomes, if the versions are the same."""
+    before = read(suite)
+    if before.versions != suite.versions():
+        before = Expected({}, {}, {})
+    ran = {module.name for module in modules}
+    passed = {name: count for name, count in before.passed.items() if name not in ran}
+    passed |= {module.name: module.count(PASSED) for module in modules}
+    whole = {name: count for name, count in before.whole.items() if name not in ran}
+    whole |= {module.name: module.whole for module in modules if suite.interval(module.name, module.whole) > 1}
+    rest = {name: each for name, each in before.not_passed.items() if name.partition(":")[0] not in ran}
+    for name, outcome in not_passed(modules):
+        reason = explanation(known, name, outcome)
+        assert reason is not None, f"{name} is not explained"
+        rest[name] = outcome.result, reason.name
+    ordered = [name for name in suite.modules() if name in passed]
     lines = [
         f"# Expected outcomes of {suite.library}'s own tests on the simulated driver. Written by `make {suite.name} UPDATE=1`.",
         "",
@@ -78,18 +94,24 @@ def write(suite: Suite, modules: list[Module], known: list[Reason]) -> None:
         "",
         "# Numbers of passing tests in each module.",
         "[passed]",
-        *(f'"{module.name}" = {module.count(PASSED)}' for module in modules),
+        *(f'"{name}" = {passed[name]}' for name in ordered),
         "",
-        "# All other tests. reasons.toml has the reasons.",
     ]
-    for name, outcome in not_passed(modules):
-        reason = explanation(known, name, outcome)
-        assert reason is not None, f"{name} is not explained"
+    if whole:
+        lines += [
+            "# Numbers of all tests in modules that run a part of them.",
+            "[whole]",
+            *(f'"{name}" = {whole[name]}' for name in ordered if name in whole),
+            "",
+        ]
+    lines += ["# All other tests. reasons.toml has the reasons."]
+    for name in sorted(rest, key=lambda name: ordered.index(name.partition(":")[0])):
+        result, reason = rest[name]
         lines += [
             "[[not_passed]]",
             f"test = {json.dumps(name, ensure_ascii=False)}",
-            f'outcome = "{outcome.result}"',
-            f'reason = "{reason.name}"',
+            f'outcome = "{result}"',
+            f'reason = "{reason}"',
             "",
         ]
     suite.expected.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")

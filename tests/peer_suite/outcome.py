@@ -29,6 +29,8 @@ class Module:
     name: str
     tests: dict[str, Outcome] = field(default_factory=dict)
     """Outcomes by name (``Class.test``)."""
+    whole: int = 0
+    """Number of tests of the module, those that do not run included."""
     seconds: float = 0.0
     """Processor time, including child processes."""
 
@@ -47,7 +49,7 @@ def read(name: str, record: Path, ended: str) -> Module:
     for line in record.read_text().splitlines() if record.exists() else []:
         entry = json.loads(line)
         if "collected" in entry:
-            collected = entry["collected"]
+            collected, module.whole = entry["collected"], entry["whole"]
         elif "started" in entry:
             running = entry["started"]
         else:

@@ -44,13 +44,16 @@ def markdown(suite: Suite, outcomes: Expected, known: list[Reason]) -> str:
         lines += ["", f"### Tests that are {title}" if title == "skipped" else "### Tests that fail", ""]
         lines += [f"| test (in `{suite.package.rstrip('.')}`) | reason |", "|---|---|"] if listed else ["None."]
         lines += [f"| `{_cell(name)}` | {reason.name} |" for name, reason in listed]
-    lines += ["", "## By module", "", "| module | passed | failed | skipped | timed out |", "|---|---:|---:|---:|---:|"]
+    # The number of all tests, where a part of some modules runs.
+    columns = [*OUTCOMES, "of"] if suite.most else [*OUTCOMES]
+    lines += ["", "## By module", "", f"| module | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
     counts = Counter((name.partition(":")[0], result) for name, result, _ in explained)
     counts.update({(module, PASSED): count for module, count in outcomes.passed.items()})
+    counts.update({(module, "of"): count for module, count in outcomes.whole.items()})
     for module in outcomes.passed:
-        lines.append(f"| {module} | {' | '.join(str(counts[module, result] or '') for result in OUTCOMES)} |")
+        lines.append(f"| {module} | {' | '.join(str(counts[module, column] or '') for column in columns)} |")
     totals = [str(sum(counts[module, result] for module in outcomes.passed)) for result in OUTCOMES]
-    lines.append(f"| **all** | {' | '.join(totals)} |")
+    lines.append(f"| **all** | {' | '.join([*totals, *['' for _ in columns[len(totals) :]]])} |")
     return "\n".join(lines) + "\n"
 
 

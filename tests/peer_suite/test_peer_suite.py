@@ -53,6 +53,12 @@ MODULES = {
             def test_1(self):
                 threading.Event().wait()
         """,
+    "many": """
+        import pytest
+        @pytest.mark.parametrize("number", range(7))
+        def test_number(number):
+            pass
+        """,
     "broken": "import no_such_module",
     "absent": "import pytest; pytest.skip('not available', allow_module_level=True)",
     "empty": "",
@@ -64,7 +70,8 @@ from pathlib import Path
 from dataclasses import replace
 from numba_suite import SUITE
 from peer_suite import pool
-small = replace(SUITE, package="numba_tests.test_", forked_with=("pytest",))
+whole = frozenset(sys.argv[2:]) - {"many"}
+small = replace(SUITE, package="numba_tests.test_", forked_with=("pytest",), whole=whole, most=3)
 for module in pool.run(small, sys.argv[2:], Path(sys.argv[1]), at_a_time=2, limit=10.0):
     for name, outcome in sorted(module.tests.items()):
         print(module.name, name, outcome.result, outcome.message, sep="; ")
@@ -89,6 +96,7 @@ def test_pool_reports_failures_crashes_timeouts_and_skips(tmp_path: Path) -> Non
         "crashing; Test.test_3; failed; not run: the process ended in Test.test_2 (crashed: SIGSEGV)",
         "empty; (the module); failed; the module has no tests",
         "hanging; Test.test_1; timed out; timed out after 10 s",
+        *(f"many; test_number[{number}]; passed; " for number in (0, 3, 6)),
         "plain; Test.test_bad; failed; AssertionError: 1 != 2",
         "plain; Test.test_good; passed; ",
         "plain; Test.test_known; passed; ",
@@ -166,6 +174,25 @@ def test_failure_is_explained_only_by_a_reason_that_names_it() -> None:
     assert expected.explanation(KNOWN, "m:T.lacking", Outcome(FAILED, "not there")) is LACKS
     assert expected.explanation(KNOWN, "m:T.other", Outcome(FAILED, "not there")) is None
     assert expected.explanation(KNOWN, "m:T.other", Outcome(FAILED, "not today")) is None
+
+
+@pytest.mark.parametrize(("tests", "interval"), [(1, 1), (40, 1), (41, 3), (120, 3), (121, 5), (4000, 101)])
+def test_odd_interval_leaves_at_most_so_many_tests(tests: int, interval: int) -> None:
+    suite = replace(SUITE, whole=frozenset({"m"}), most=40)
+    assert suite.interval("n", tests) == interval
+    assert suite.interval("m", tests) == 1
+
+
+def test_update_of_some_modules_keeps_the_outcomes_of_the_others(tmp_path: Path) -> None:
+    suite = replace(SUITE, folder=tmp_path, modules=lambda: ["k", "m"], whole=frozenset({"m"}), most=1)
+    expected.write(suite, AS_EXPECTED, KNOWN)
+    part = Module("k", {"T.one": Outcome(PASSED), "T.lacking": Outcome(SKIPPED, "not today")}, whole=3)
+    expected.write(suite, [part], KNOWN)
+    found = expected.read(suite)
+    assert list(found.passed.items()) == [("k", 1), ("m", 1)]
+    assert found.whole == {"k": 3}
+    assert list(found.not_passed) == ["k:T.lacking", "m:T.lacking", "m:T.off"]
+    assert "| k | 1 |  | 1 |  | 3 |" in markdown(suite, found, KNOWN)
 
 
 def test_page_counts_tests_that_would_pass_on_a_gpu(before: Expected) -> None:

@@ -30,7 +30,7 @@ def run(suite: Suite, module: str, record: Path) -> None:
     """Run the tests of ``module`` and write their outcomes to ``record``."""
     with record.open("w") as file:
         arguments = [*OPTIONS, *suite.options, "--rootdir", os.getcwd(), "--pyargs", suite.package + module]
-        pytest.main(arguments, plugins=[Recorder(file), Findings(record.with_suffix(".findings.txt"))])
+        pytest.main(arguments, plugins=[Recorder(suite, module, file), Findings(record.with_suffix(".findings.txt"))])
 
 
 class Findings:
@@ -57,8 +57,8 @@ class Findings:
 class Recorder:
     """The pytest plugin that writes each outcome at once."""
 
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
+    def __init__(self, suite: Suite, module: str, file: TextIO) -> None:
+        self._suite, self._module, self._file = suite, module, file
         self._outcome, self._reason = PASSED, ""
 
     @pytest.fixture(scope="class")
@@ -69,7 +69,9 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)  # after options that leave tests out
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        self._write(collected=[_name(item.nodeid) for item in items])
+        whole = len(items)
+        items[:] = items[:: self._suite.interval(self._module, whole)]
+        self._write(collected=[_name(item.nodeid) for item in items], whole=whole)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
