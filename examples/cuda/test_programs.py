@@ -152,7 +152,7 @@ def test_race_between_streams_has_the_lines_of_both_launches(build: Build, libra
     for launch in ("fill<<<", "add<<<"):
         assert f"stream_race.cu:{line_of('stream_race.cu', launch)} in main" in said
     allocation = line_of("stream_race.cu", "cudaMalloc(")
-    assert re.search(rf"memory: .* made by cuMemAlloc.*\n *at .*stream_race\.cu:{allocation} in main", said)
+    assert re.search(rf"memory: .* made by cudaMalloc.*\n *at .*stream_race\.cu:{allocation} in main", said)
 
 
 def test_race_within_a_block_has_the_lines_of_both_accesses(build: Build, libraries: Path) -> None:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 CLASSES = {
-    "barrier of the grid": ("barrier of the grid", "threads of a block have arrived"),
+    "barrier of the grid": ("barrier of the grid",),
     "barrier of the cluster": ("barrier of the cluster",),
     "barrier of the block": ("__syncthreads", "let all threads", "wait between"),
     "barrier of a warp": ("__syncwarp", "__syncthreads"),
@@ -30,11 +30,9 @@ CLASSES = {
         "name only",
         "do not use",
         "divergent code",
-        "threads of a block have arrived",
-        "lanes of their warp",
     ),
     "mask": ("mask",),
-    "count of a barrier": ("barrier counts", "threads of a block have arrived", "wait for a phase"),
+    "count of a barrier": ("barrier counts", "let it count", "its count", "count only the threads"),
     "awaited value": ("another flag", "another value"),
     "first write": ("write shared memory", "write these bytes"),
     "other value": ("do not use its value",),

@@ -119,7 +119,9 @@ def share(named: int, errors: list[Planted]) -> str:
 
 def general(advice: str) -> str:
     """Return an advice without the facts of one launch."""
-    return normalized(advice.partition(": A: ")[0].partition(". The value ")[0], Path.cwd())
+    return normalized(
+        re.sub(r"\. The value [^\n]*| \([\w./]+:\d+[^)]*\)", "", advice).replace("\n", "; or: "), Path.cwd()
+    )
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ each run, by the build and the case.
 from __future__ import annotations
 
 import json
+import string
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,21 @@ def findings(source: str) -> list[dict[str, Any]]:
     found = []
     for finding in cuarray_sim.findings()["findings"]:
         lines = [line for side in finding["sides"] for line in lines_of(side, source)]
-        found.append({"kind": finding["kind"], "missing": finding["missing"] or "", "lines": lines})
+        waits = [
+            f"{letter}: {place['waits']}"
+            for letter, place in zip(string.ascii_uppercase, _places(finding), strict=False)
+            if place["waits"]
+        ]
+        found.append(
+            {"kind": finding["kind"], "missing": finding["missing"] or "", "waits": "; ".join(waits), "lines": lines}
+        )
     cuarray_sim.clear_findings()
     return found
+
+
+def _places(finding: dict[str, Any]) -> list[dict[str, Any]]:
+    """The places in the kernel of the sides that have one."""
+    return [side["place"] for side in finding["sides"] if side["place"]]
 
 
 def main(folder: Path) -> None:

@@ -28,7 +28,7 @@ with line information, and each runs once on the simulated driver. The results o
 that the PTX manual and the CUDA programming guide call undefined. A launch ends after 20,000,000 instructions, so a deadlock that is not found
 ends too. All kernels were written for this suite.
 
-An error is *found* if a finding of the right kind names a marked line, and if its advice has the words of the case. A *false alarm* is a right
+An error is *found* if a finding of the right kind names a marked line, and if its advice, or a group of its waiting threads, has the words of the case. A *false alarm* is a right
 kernel with any finding.
 """
 
@@ -43,7 +43,9 @@ def run() -> dict[str, Any]:
 def is_found(case: Case, result: dict[str, Any]) -> bool:
     """Whether the findings of the wrong build have the planted error."""
     return any(
-        finding["kind"] == case.kind and case.lines & set(finding["lines"]) and (case.words or "") in finding["missing"]
+        finding["kind"] == case.kind
+        and case.lines & set(finding["lines"])
+        and any((case.words or "") in finding[key] for key in ("missing", "waits"))
         for finding in result["findings"]
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -63,6 +64,43 @@ def test_missing_record_stream_is_a_race_at_the_users_lines(target: torch.Tensor
     assert target.tolist() == reused.cpu().tolist(), "the late read sees the zeros"
 
 
+ADVICE = """\
+call record_stream on the tensor made at {file}:{earlier}, with stream {number}, before its release: its bytes are now those of the tensor \
+made at {file}:{later}, and PyTorch's allocator does not know that stream {number} still uses them
+keep a reference to the earlier tensor until the legacy default stream has waited for stream {number} after cudaMemcpyAsync at {file}:{read}"""
+
+
+@pytest.mark.cuarray_sim(expect="data-race")
+def test_advice_for_reused_memory_is_record_stream_with_the_lines_of_both_tensors(target: torch.Tensor) -> None:
+    stream = torch.cuda.Stream()
+    read_and_free(target, stream, record=False)
+    reused = torch.zeros(COUNT, dtype=torch.int64).cuda()
+    (finding,) = cuarray_sim.findings()["findings"]
+    read, later = (side["site"]["user"]["line"] for side in finding["sides"])
+    streams = {lane["number"]: lane["name"] for lane in cuarray_sim.findings()["lanes"]}
+    number = streams[finding["sides"][0]["lane"]].split()[1]
+    earlier = read_and_free.__code__.co_firstlineno + 2
+    assert finding["missing"] == ADVICE.format(
+        file=Path(__file__).name, earlier=earlier, later=later, read=read, number=number
+    )
+    stream.synchronize()
+    del reused
+
+
+@pytest.mark.cuarray_sim(expect="data-race")
+def test_advice_for_one_tensor_in_two_streams_is_a_wait_alone(target: torch.Tensor) -> None:
+    stream = torch.cuda.Stream()
+    tensor = torch.arange(COUNT).cuda()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        target.copy_(tensor, non_blocking=True)
+    tensor.zero_()
+    (finding,) = cuarray_sim.findings()["findings"]
+    assert "wait_stream" in finding["missing"]
+    assert "record_stream" not in finding["missing"]
+    stream.synchronize()
+
+
 def test_pinned_memory_is_not_reused_while_a_copy_is_pending() -> None:
     source, device = torch.full((COUNT,), 7).pin_memory(), torch.empty(COUNT, dtype=torch.int64, device="cuda")
     device.copy_(source, non_blocking=True)
@@ -96,7 +134,7 @@ def test_memory_pool_of_pytorch_releases_its_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kept", "call", "line"), [("tensor", "cuMemAlloc_v2", 7), ("pinned", "cuMemHostAlloc", 8), ("None", "", 0)]
+    ("kept", "call", "line"), [("tensor", "cudaMalloc", 7), ("pinned", "cudaHostAlloc", 8), ("None", "", 0)]
 )
 def test_leak_check_reports_kept_tensors_only(pytester: pytest.Pytester, kept: str, call: str, line: int) -> None:
     pytester.makepyfile(f"""

@@ -137,7 +137,7 @@ def test_hand_over_by_atomic_operations_without_fences_lacks_fences(
     found: Callable[..., list[dict[str, Any]]],
 ) -> None:
     (finding,) = found("numba.cuda", HAND_OVER.replace("FENCE", "pass"))
-    assert "put cuda.threadfence() before the flag's write and behind its read; else" in finding["missing"]
+    assert "put cuda.threadfence() before the flag's write and behind its read\n" in finding["missing"]
     assert found("numba.cuda", HAND_OVER.replace("FENCE", "cuda.threadfence()")) == []
 
 

@@ -3,6 +3,7 @@
 
 use crate::driver::{self, NullStream};
 use crate::result::{Result, cudaError_t};
+use crate::runtime_call::RuntimeCall;
 use crate::types::cudaChannelFormatDesc;
 use crate::{context, thread, trace};
 use cuarray_abi::Api;
@@ -26,7 +27,11 @@ pub(crate) fn host(name: &'static str, f: impl FnOnce() -> Result) -> cudaError_
 /// A call of level `driver`.
 #[inline]
 pub(crate) fn driver(name: &'static str, major: u32, null: NullStream, f: impl FnOnce(&Api) -> Result) -> cudaError_t {
-    host(name, || f(driver::ready(major)?.api(null)))
+    host(name, || {
+        let api = driver::ready(major)?.api(null);
+        let _call = RuntimeCall::begin(name);
+        f(api)
+    })
 }
 
 /// A call of level `context`. `f` is called again if the thread has lost the context that it had.
@@ -34,6 +39,7 @@ pub(crate) fn driver(name: &'static str, major: u32, null: NullStream, f: impl F
 pub(crate) fn context(name: &'static str, major: u32, null: NullStream, f: impl Fn(&Api) -> Result) -> cudaError_t {
     host(name, || {
         let api = driver::ready(major)?.api(null);
+        let _call = RuntimeCall::begin(name);
         context::bind(api)?;
         match f(api) {
             Err(cudaError_t::cudaErrorDeviceUninitialized) => again(api, f),

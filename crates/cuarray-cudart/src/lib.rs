@@ -37,6 +37,7 @@ mod driver;
 mod entry_points;
 mod exports;
 mod result;
+mod runtime_call;
 mod thread;
 mod trace;
 pub mod types;

@@ -258,6 +258,8 @@ pub struct KernelPlace {
     pub text: Option<String>,
     /// The arguments of the kernel that point to the memory of a race, with their names if the source tells: ``argument 1 (`out`, `int*`)``.
     pub argument: Option<String>,
+    /// For threads that wait forever: their number, the wait in words, and the facts that are known about it.
+    pub waits: Option<String>,
     /// The line of the PTX, counted from 1, if it is known.
     pub ptx_line: Option<u32>,
     /// Whether the PTX has line information, here or elsewhere.
@@ -366,7 +368,7 @@ pub struct Finding {
     pub object: Option<Object>,
     /// One or two operations. Of two, the earlier call is first. A deadlock has more, one for each group of threads.
     pub sides: Vec<Side>,
-    /// The missing edge or the remedy, as a sentence without its full stop.
+    /// The missing edge or the remedies: a line for each, without its full stop, the most probable first.
     pub missing: Option<String>,
 }
 

@@ -65,6 +65,20 @@ impl Site {
         UNKNOWN.get_or_init(Arc::default)
     }
 
+    /// A short form: the file's name and the line. Empty if all parts are missing.
+    pub(crate) fn place(&self) -> String {
+        let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        match (self.user.as_ref().or(self.innermost.as_ref()), &self.native) {
+            (Some(frame), _) => format!("{}:{}", base(&frame.file), frame.line),
+            (None, Some(native)) => match (&native.source, &native.symbol) {
+                (Some(source), _) => format!("{}:{}", base(&source.file), source.line),
+                (None, Some(symbol)) => symbol.clone(),
+                (None, None) => format!("{}+{:#x}", base(&native.object), native.offset),
+            },
+            (None, None) => String::new(),
+        }
+    }
+
     /// Whether all parts are missing.
     pub fn is_unknown(&self) -> bool {
         *self == Site::default()

@@ -241,6 +241,7 @@ mod tests {
             atomic: false,
             text: None,
             argument: None,
+            waits: None,
             source: Some(SourceLine { file: file.into(), line: 796 }),
             inlined_at: None,
             ptx_line: None,

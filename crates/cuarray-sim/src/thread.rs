@@ -32,6 +32,9 @@ pub(crate) struct Thread {
     pub caller: RefCell<Option<Caller>>,
     /// The call of a library whose calls of the driver this thread makes.
     pub library_call: RefCell<Option<LibraryCall>>,
+    /// The name of the runtime's function whose calls of the driver this thread makes, as an address and a length; the name lives during
+    /// that function.
+    pub runtime_call: Cell<Option<(*const u8, usize)>>,
     /// The number by which the work that the current call enqueued names it in the timeline.
     pub flow: Cell<Option<u64>>,
     /// The context stack for each driver (by its number) that this thread has used.
@@ -90,6 +93,7 @@ fn begin() -> *const Thread {
         capture_mode: Cell::new(cuarray_abi::CU_STREAM_CAPTURE_MODE_GLOBAL),
         caller: RefCell::default(),
         library_call: RefCell::default(),
+        runtime_call: Cell::default(),
         flow: Cell::default(),
         stacks: RefCell::default(),
     }));

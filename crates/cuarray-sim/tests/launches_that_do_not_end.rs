@@ -59,8 +59,8 @@ fn deadlock_is_a_finding_with_the_polled_bytes_and_their_writer() {
     assert_eq!(finding.bytes.map(|bytes| (bytes.address, bytes.length)), Some((flag, 4)));
     let calls: Vec<_> = finding.sides.iter().map(|side| (side.call, side.place.is_some())).collect();
     assert_eq!(calls, [("cuLaunchKernel", true), ("cuMemsetD8_v2", false)]);
-    let missing = finding.missing.as_deref().unwrap_or_default();
-    assert!(missing.contains("A: 64 threads of 1 block read the 4 bytes at"), "{missing}");
+    let waits = finding.sides[0].place.as_ref().and_then(|place| place.waits.as_deref()).unwrap_or_default();
+    assert!(waits.starts_with("64 threads of 1 block read the 4 bytes at"), "{waits}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from .allocators import watch_allocators
 from .cuda_bindings import replace_static_runtime
 from .cupy.finder import find_built_modules
 from .ptxas import serve_pathfinder
@@ -26,6 +27,7 @@ def _start() -> None:
         serve_pathfinder()
         find_built_modules()
         carry_out_on_host()
+        watch_allocators()
 
 
 _start()

@@ -109,6 +109,8 @@ class KernelPlace(TypedDict):
     """The text of the line, if its file is not kept."""
     argument: str | None
     """The arguments of the kernel that point to the memory of a race."""
+    waits: str | None
+    """The wait of threads that wait forever, in words."""
     ptx_line: int | None
 
 
@@ -175,7 +177,7 @@ class Finding(TypedDict):
     object: Object | None
     sides: list[Side]
     missing: str | None
-    """The edge or call that would have prevented the finding."""
+    """The edges or calls that would have prevented the finding: a line for each, the most probable first."""
 
 
 class Lane(TypedDict):

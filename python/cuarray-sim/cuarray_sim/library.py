@@ -18,6 +18,7 @@ import secrets
 import sys
 from pathlib import Path
 
+from .allocators import watch_allocators
 from .cuda_bindings import replace_static_runtime
 from .cuda_runtime import RUNTIME, runtimes
 from .cupy.finder import find_built_modules
@@ -139,6 +140,7 @@ def install(
     serve_pathfinder()
     find_built_modules()
     carry_out_on_host()
+    watch_allocators()
     os.environ["CUARRAY_DRIVER"] = str(path)
     pass_on_to_children()
     name_other_ptxas()

@@ -21,7 +21,7 @@ __device__ void give(int *lock) {
 }
 
 // One block sets another flag than the one that the other block polls.
-// error: which no thread of the launch is known to have written
+// error: no thread of the launch is known to have written it
 // kind: deadlock
 // grid: 2 x 32
 // out: [x[0]]
@@ -38,7 +38,7 @@ KERNEL(flag_beside_the_awaited_one) {
 }
 
 // The flag is read once, as the compiler may assume that no other thread writes it.
-// error: repeat a loop that reads nothing
+// error: a loop that reads nothing
 // kind: deadlock
 // grid: 2 x 32
 // out: [x[0]]
@@ -57,7 +57,7 @@ KERNEL(flag_that_is_read_once) {
 }
 
 // The threads of a warp that wait keep the thread that would set their flag at a barrier of the warp.
-// error: wait for lanes of their warp
+// error: for lanes of the same warp
 // kind: deadlock
 // grid: 1 x 32
 // out: np.full(32, x[1])
@@ -136,7 +136,7 @@ KERNEL(group_barrier_of_the_grid_in_a_branch) {
 }
 
 // Some lanes of a warp wait in a shuffle for all others, which wait at the barrier of the block.
-// error: wait for lanes of their warp
+// error: for lanes of the same warp
 // kind: deadlock
 // grid: 1 x 32
 // out: [x[:20].sum()]
@@ -253,7 +253,7 @@ KERNEL(lock_kept_by_an_early_return) {
 }
 
 // A function that takes the lock is called by one that holds it.
-// error: A: 1 thread of 1 block read the 4 bytes
+// error: A: 1 thread of 1 block reads the 4 bytes
 // kind: deadlock
 // grid: 4 x 32
 // out: [8]
@@ -289,7 +289,7 @@ KERNEL(locks_in_opposite_order) {
 }
 
 // A thread without work has drawn a ticket, so the turn of the next ticket never comes.
-// error: which no thread of the launch is known to have written
+// error: no thread of the launch is known to have written it
 // kind: deadlock
 // grid: 4 x 32
 // out: [x[:4][x[:4] % 2 == 0].sum()]
@@ -331,7 +331,7 @@ KERNEL(one_item_more_than_is_produced) {
 }
 
 // The consumer takes whole batches, which are larger than the ring that the producer fills.
-// error: B: 1 thread of 1 block read the 4 bytes
+// error: B: 1 thread of 1 block reads the 4 bytes
 // kind: deadlock
 // grid: 2 x 32
 // out: [x[:16].sum()]

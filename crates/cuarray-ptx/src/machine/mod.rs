@@ -36,6 +36,7 @@ pub(crate) mod exchange;
 mod fault;
 mod grid;
 mod grid_sync;
+mod guard;
 mod interpreter;
 pub(crate) mod lanes;
 mod launch;

@@ -109,8 +109,6 @@ pub struct WaitingThreads {
     pub value: Option<u64>,
     /// Whether they poll by an operation that would take the word, as a lock is taken: an exchange, or a compare-and-swap operation.
     pub takes: bool,
-    /// Whether they poll by plain loads.
-    pub plain: bool,
 }
 
 /// A read of threads of a fragment, as the reason why they wait.
@@ -189,9 +187,8 @@ impl Machine<'_> {
             let unwritten = seen.filter(|(seen, ..)| writer.is_none() && seen.polling != Polling::Phase);
             let beside =
                 unwritten.and_then(|(_, address, size)| self.writer_beside(blocks, block, reader, (address, size)));
-            let is = |polling: Polling| seen.is_some_and(|(seen, ..)| seen.polling == polling);
             let value = seen.and_then(|(seen, ..)| seen.value);
-            let (takes, plain) = (is(Polling::Takes), is(Polling::Plain));
+            let takes = seen.is_some_and(|(seen, ..)| seen.polling == Polling::Takes);
             let group = WaitingThreads {
                 pc,
                 reason,
@@ -203,7 +200,6 @@ impl Machine<'_> {
                 beside,
                 value,
                 takes,
-                plain,
             };
             groups.push((group, block.number));
         }

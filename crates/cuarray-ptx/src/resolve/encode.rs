@@ -36,7 +36,7 @@ fn way(draft: &Draft, heads: &Heads) -> Way {
         Next::On if writes(draft).any(|register| heads.has[register as usize]) => Way::Computes,
         Next::On => draft.way,
         Next::Jump { .. } | Next::Indexed(_) => Way::Branches,
-        Next::End => Way::Uses,
+        Next::End => Way::Ends,
     }
 }
 

@@ -322,7 +322,7 @@ fn deadlock_tells_the_state_of_the_thread_that_wrote_the_awaited_word() {
         let fault = outcome(&body, shape, KernelOrder::Forward).fault.unwrap();
         let group = &fault.waiting[0];
         assert_eq!(group.writer.map(|writer| writer.state), Some(state), "{body}");
-        assert!(group.takes && !group.plain, "{body}");
+        assert!(group.takes, "{body}");
         assert_eq!(
             (fault.progress.ended, fault.progress.ended_blocks, fault.progress.not_started),
             (ended, blocks, 0),
@@ -351,4 +351,31 @@ fn deadlock_counts_the_blocks_that_cannot_start() {
     let run = Run { source: &source, grid: [8, 1, 1], threads: [32, 1, 1], resident_blocks: 6, ..Run::default() };
     let fault = run.over(&mut [&mut memory]).fault.unwrap();
     assert_eq!((fault.progress.not_started, fault.progress.ended_blocks, fault.waiting[0].value), (2, 0, Some(6)));
+}
+
+/// The lines behind the first line of the body at which the guards of the instructions of a body are, for each line of the body.
+fn guards(body: &str) -> Vec<Option<u32>> {
+    let program = load(&kernel(body)).unwrap();
+    let locations: Vec<u32> = (0..).map_while(|pc| program.location(pc)).map(|location| location.line).collect();
+    // The lines of the kernel in front of the body and behind it hold the other instructions.
+    let (last, count) = (*locations.iter().max().unwrap(), body.lines().count() as u32);
+    let first = last - count;
+    let guard = |line: u32| {
+        let pc = locations.iter().position(|other| *other == line)? as u32;
+        program.guards_of(pc).last().map(|guard| locations[*guard as usize] - first)
+    };
+    (first..last).map(guard).collect()
+}
+
+#[test]
+fn guard_of_a_wait_is_the_early_return_in_front_of_it() {
+    let poll = "add.u32 %v, %t, 1;\nPOLL: ld.volatile.global.u32 %v, [%f];\nsetp.eq.u32 %p, %v, 0;\n@%p bra POLL;\nst.global.u32 [%f], 1;";
+    assert_eq!(guards(poll), [None; 5]);
+    let with = |guard: &str| guards(&format!("{guard}\n{poll}"));
+    let all = [None, Some(0), Some(0), Some(0), Some(0), Some(0)];
+    assert_eq!(with("@%q bra DONE;"), all);
+    assert_eq!(with("@%q ret;"), all);
+    // The inner one of two is nearer, and both ways of a branch that meet again lead on.
+    assert_eq!(with("@%q bra DONE; setp.eq.u32 %r, %b, 0;\n@%r bra DONE;")[3], Some(1));
+    assert_eq!(with("@%q bra ON; mov.u32 %w, 1; ON:")[1], None);
 }

@@ -214,7 +214,7 @@ impl Detector {
 
     /// Reports two unordered operations.
     pub(super) fn unordered(&mut self, kind: Kind, conflict: Conflict, operation: &Arc<Operation>, access: AccessKind) {
-        let missing = missing_edge::between(self, &conflict.other, operation);
+        let missing = missing_edge::between(self, &conflict.other, operation, conflict.start);
         self.unordered_without(missing, kind, conflict, operation, access);
     }
 
@@ -236,7 +236,11 @@ impl Detector {
     pub(super) fn stray(&mut self, party: Party, more: Option<Advice>) {
         let Some(bytes) = party.bytes else { return };
         let operation = party.operation.clone();
-        let with = |missing: Advice| format!("{missing}{}", more.map(|more| more.to_string()).unwrap_or_default());
+        // More facts belong to the first remedy.
+        let with = |missing: Advice| {
+            let (text, more) = (missing.to_string(), more.map(|more| more.to_string()).unwrap_or_default());
+            text.split_once('\n').map_or(format!("{text}{more}"), |(first, rest)| format!("{first}{more}\n{rest}"))
+        };
         let range = Some((bytes.address, bytes.address.saturating_add(bytes.length)));
         // The schedule ran an allocation before work that was enqueued earlier.
         let later = self.blocks.at(bytes.address).and_then(|block| Some((block.clone(), block.made()?.clone())));
@@ -252,7 +256,7 @@ impl Detector {
         match gone {
             // The schedule ran a release before work that was enqueued earlier: the two are unordered.
             Some((block, by)) if by.ordinal > operation.ordinal => {
-                let missing = missing_edge::between(self, &operation, &by);
+                let missing = missing_edge::between(self, &operation, &by, bytes.address);
                 let bytes = Some(Range { address: block.address, length: block.size });
                 let freed = Party::of(&by, AccessKind::Release, bytes);
                 self.find(Kind::FreeBeforePendingWork, range, None, vec![party, freed], with(missing));

@@ -1,13 +1,14 @@
 //! The edge that a program lacks between two operations.
 
 use super::operation::Operation;
+use super::suballocations::{Reuse, Suballocation};
 use super::{Detector, LaneInfo};
 use crate::advice::Advice;
 use crate::finding::LaneKind;
 use crate::symbol::{call_name, kernel_name};
 
-/// The edge from the earlier call to the later one that the program lacks.
-pub(super) fn between(detector: &Detector, first: &Operation, second: &Operation) -> Advice {
+/// The edge from the earlier call to the later one that the program lacks. Both access the byte at `address`.
+pub(super) fn between(detector: &Detector, first: &Operation, second: &Operation, address: u64) -> Advice {
     let names = [first, second].map(|operation| call_name(operation.caller.call));
     if first.caller.launch.is_some() && first.caller.launch == second.caller.launch {
         let [first, second] = names.map(|name| name.to_owned());
@@ -19,19 +20,70 @@ pub(super) fn between(detector: &Detector, first: &Operation, second: &Operation
     }
     let (from, to) = (outside(detector, first), outside(detector, second));
     match (is_host(detector, first), is_host(detector, second)) {
-        (false, false) if [first, second].into_iter().all(is_of_torch) => {
-            Advice::OrderTorchStreams { from, before, to, after }
-        }
-        (false, false) => Advice::OrderStreams { from, before, to, after },
+        (false, false) => between_streams(detector, (first, second), address, [from, before, to, after]),
         (false, true) => Advice::OrderHostAfterStream { from, before, after },
         (true, false) => Advice::OrderStreamAfterHost { from, before, after },
         (true, true) => Advice::OrderHosts { from, before, to, after },
     }
 }
 
-/// Whether PyTorch made the call of an operation. Its allocator may give the bytes of a released tensor to another one.
-fn is_of_torch(operation: &Operation) -> bool {
-    operation.caller.site.library.as_deref() == Some("torch")
+/// The edge between two streams, in the words of the library whose allocator holds the bytes.
+fn between_streams(
+    detector: &Detector,
+    (first, second): (&Operation, &Operation),
+    address: u64,
+    [from, before, to, after]: [String; 4],
+) -> Advice {
+    let start = detector.blocks.at(address).map_or(address, |block| block.address);
+    let reuse = detector.suballocations.reuse((start, address), first.ordinal, second.ordinal);
+    let is_of_torch = [first, second].iter().all(|one| one.caller.site.library.as_deref() == Some("torch"));
+    if let (Some((record, wait)), None | Some(Reuse::None)) = (early_record(detector, first, second), &reuse) {
+        let named = |one: &Operation| format!("{} at {}", call_name(one.caller.call), one.caller.site.place());
+        return Advice::RecordEventLater { record: named(record), wait: named(wait), before };
+    }
+    match reuse {
+        Some(Reuse::Of { earlier, later }) => {
+            let of_torch = &*later.allocator == "torch";
+            let noun = if of_torch { "tensor" } else { "array" };
+            let name = |one: Option<&Suballocation>, user: &str| match one.map(|one| one.site.place()) {
+                Some(place) if !place.is_empty() => format!("the {noun} made at {place}"),
+                _ => format!("the {noun} that {user} uses"),
+            };
+            let is_one_line = earlier.as_ref().is_some_and(|earlier| earlier.site.place() == later.site.place());
+            let earlier = name(earlier.as_ref(), &before);
+            let later = if is_one_line { format!("another {noun} made there") } else { name(Some(&later), &after) };
+            let [from, to] = [from, to].map(|stream| stream.replace(" (non-blocking)", ""));
+            match of_torch {
+                true => Advice::RecordTorchStream { from, before, to, earlier, later },
+                false => Advice::KeepUntilStreamIsDone { from, before, to, earlier, later },
+            }
+        }
+        Some(Reuse::None) if is_of_torch => Advice::AwaitTorchStream { from, before, to, after },
+        None if is_of_torch => Advice::OrderTorchStreams { from, before, to, after },
+        _ => Advice::OrderStreams { from, before, to, after },
+    }
+}
+
+/// The most operations that are searched for a wait.
+const SEARCHED: usize = 1000;
+
+/// A record in the earlier operation's stream, in front of it, for which the later operation's stream waits between the two: with the wait.
+fn early_record<'d>(
+    detector: &'d Detector,
+    first: &Operation,
+    second: &Operation,
+) -> Option<(&'d Operation, &'d Operation)> {
+    let of = |ordinal: u64| {
+        let index = detector.history.binary_search_by_key(&ordinal, |other| other.ordinal).ok()?;
+        detector.history.get(index).map(|operation| &**operation)
+    };
+    let between = detector.history.iter().rev().take(SEARCHED).skip_while(|one| one.ordinal >= second.ordinal);
+    let mut waits = between.take_while(|one| one.ordinal > first.ordinal).filter(|one| one.lane == second.lane);
+    waits.find_map(|wait| {
+        let records = wait.after.iter().filter_map(|ordinal| of(*ordinal));
+        let mut early = records.filter(|record| record.lane == first.lane && record.ordinal < first.ordinal);
+        Some((early.next()?, &**wait))
+    })
 }
 
 /// The wait that a dependent launch lacks, if the other operation precedes it in its stream or graph.

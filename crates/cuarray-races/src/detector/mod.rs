@@ -24,6 +24,7 @@ mod refusal;
 mod region;
 mod resolution;
 mod shadow;
+mod suballocations;
 mod summary;
 mod values;
 
@@ -46,6 +47,7 @@ use queue::{Entry, Queue};
 use shadow::{Conflict, Met, Observer, Shadow};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, OnceLock};
+use suballocations::Suballocations;
 use values::Reads;
 
 /// The number of operations in the history.
@@ -140,6 +142,7 @@ pub struct Detector {
     queue: Queue,
     shadow: Shadow,
     blocks: Blocks,
+    suballocations: Suballocations,
     handles: Handles,
     findings: Findings,
     /// Races among the threads of launches, by the ordinals of the launches.
@@ -172,6 +175,7 @@ impl Detector {
             queue: Queue::default(),
             shadow: Shadow::default(),
             blocks: Blocks::default(),
+            suballocations: Suballocations::default(),
             handles: Handles::default(),
             findings: Findings::default(),
             races: HashMap::new(),
@@ -234,6 +238,7 @@ impl Detector {
             Effect::Allocate { block, .. } => {
                 block.made_by(operation.clone());
                 self.flags.forget(block.address, block.end());
+                self.suballocations.forget(block.address, block.end());
                 self.blocks.add(block.clone());
             }
             Effect::Free { block } => drop(self.blocks.end(block.address, operation.clone())),
@@ -263,6 +268,7 @@ impl Detector {
         let ticket = self.host_operation(caller, effect);
         block.made_by(ticket.operation);
         self.flags.forget(block.address, block.end());
+        self.suballocations.forget(block.address, block.end());
         self.blocks.add(block);
     }
 

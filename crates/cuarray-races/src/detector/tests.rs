@@ -131,6 +131,7 @@ fn kernel_findings(races: &[[(u32, AccessKind, u32); 2]]) -> usize {
                     inlined_at,
                     text: None,
                     argument: None,
+                    waits: None,
                     ptx_line,
                     has_lines,
                     language,

@@ -48,7 +48,11 @@ impl Report {
     }
 
     fn message(&self, finding: &Finding) -> String {
-        let missing = finding.missing.as_ref().map(|missing| format!("; missing: {missing}")).unwrap_or_default();
+        let missing = finding
+            .missing
+            .as_ref()
+            .map(|missing| format!("; missing: {}", missing.replace('\n', "; or: ")))
+            .unwrap_or_default();
         let mut message = format!("{}{missing}", words::headline(finding, &self.lanes));
         for (name, made) in words::made_streams(finding, &self.lanes) {
             let _ = write!(message, "; {name}: {made}");
@@ -186,8 +190,8 @@ mod tests {
             "{commands}"
         );
         report.lanes.iter_mut().for_each(|lane| lane.made = None);
-        report.findings[0].missing = Some("100 %\nmore".into());
-        assert!(report.workflow_commands("/".as_ref()).ends_with("; missing: 100 %25%0Amore\n"));
+        report.findings[0].missing = Some("100 %\nmore\r".into());
+        assert!(report.workflow_commands("/".as_ref()).ends_with("; missing: 100 %25; or: more%0D\n"));
         report.findings[0].sides.clear();
         assert!(report.workflow_commands("/".as_ref()).starts_with("::error title=cuarray-sim data-race::"));
     }

@@ -54,8 +54,28 @@ fn assigned(line: &str) -> Vec<String> {
         let target = target.split(':').next().unwrap_or(target).trim();
         target.rsplit([' ', '*', '&']).next().unwrap_or(target).to_owned()
     };
-    let names: Vec<String> = targets.split(',').map(bare).collect();
+    let mut names: Vec<String> = targets.split(',').map(bare).collect();
+    // `side, host = Stream(), empty(4)`: the value beside a name tells whether the name is that of a stream.
+    let values = parts(value);
+    if names.len() > 1 && values.len() == names.len() {
+        let makes = |value: &str| value.contains('(') && value.to_lowercase().contains("stream");
+        names = names.into_iter().zip(values).filter(|(_, value)| makes(value)).map(|(name, _)| name).collect();
+    }
     if names.iter().map(String::as_str).all(|name| is_name(&name)) { names } else { Vec::new() }
+}
+
+/// The parts of a text between commas that are not in parentheses or brackets.
+fn parts(text: &str) -> Vec<&str> {
+    let mut depth = 0_u32;
+    text.split(|character| {
+        match character {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        character == ',' && depth == 0
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -72,6 +92,7 @@ mod tests {
             ("    self.copies = cupy.cuda.Stream(non_blocking=True)  # copies", &["self.copies"]),
             ("one, two = cuda.stream(), cuda.stream()", &["one", "two"]),
             ("side: Stream = torch.cuda.Stream()", &["side"]),
+            ("side, host = torch.cuda.Stream(), torch.empty(1000, pin_memory=True)", &["side"]),
             ("streams = [cuda.stream() for _ in range(2)]", &[]),
             ("if stream == make_stream():", &[]),
             ("use(stream=cuda.stream())", &[]),

@@ -101,6 +101,7 @@ pub(crate) fn kernel_race(file: &str) -> Report {
         atomic: false,
         text: None,
         argument: None,
+        waits: None,
         source,
         inlined_at: None,
         ptx_line,

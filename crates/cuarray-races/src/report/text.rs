@@ -74,7 +74,10 @@ impl Report {
             }
         }
         if let Some(missing) = &finding.missing {
-            let _ = writeln!(text, "  {green}missing:{off} {}", printable(missing));
+            for (label, remedy) in std::iter::once("missing:").chain(std::iter::repeat("     or:")).zip(missing.lines())
+            {
+                let _ = writeln!(text, "  {green}{label}{off} {}", printable(remedy));
+            }
         }
         self.streams(text, finding, colours);
         if let (Some(variable), Some(bytes)) = (&finding.variable, finding.bytes) {
@@ -144,6 +147,9 @@ fn in_kernel(text: &mut String, side: &Side, sources: &mut Sources, colours: &Co
         for line in excerpt.lines {
             let _ = writeln!(text, "          {}{}{}", colours.bold, printable(&line), colours.off);
         }
+    }
+    if let Some(waits) = &place.waits {
+        let _ = writeln!(text, "      {}", printable(waits));
     }
 }
 

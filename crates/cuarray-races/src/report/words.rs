@@ -165,19 +165,6 @@ pub(crate) fn line(site: &Site) -> Option<(&str, u32)> {
     }
 }
 
-/// A short form of a place: the file's name and the line.
-pub(crate) fn place(site: &Site) -> String {
-    match (frame(site), &site.native) {
-        (Some(frame), _) => format!("{}:{}", base(&frame.file), frame.line),
-        (None, Some(native)) => match (&native.source, &native.symbol) {
-            (Some(source), _) => format!("{}:{}", base(&source.file), source.line),
-            (None, Some(symbol)) => symbol.clone(),
-            (None, None) => format!("{}+{:#x}", base(&native.object), native.offset),
-        },
-        (None, None) => String::new(),
-    }
-}
-
 /// A short form of a place in a kernel: the line of its source, or of its PTX.
 pub(crate) fn place_in_kernel(place: &KernelPlace) -> String {
     match (place.lines().0, place.ptx_line) {

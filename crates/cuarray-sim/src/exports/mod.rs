@@ -29,6 +29,7 @@ use crate::memory_operations::exports as memory_operations;
 use crate::module::exports::{link, module};
 use crate::parameters::{In, Out, Received, Text};
 use crate::pool::exports::{locations as pools_of_locations, pool};
+use crate::process::exports::library_calls::runtime_call;
 use crate::process::exports::logs;
 use crate::process::{current, exit};
 use crate::signals;
@@ -164,11 +165,11 @@ fn dispatch(
     catch_unwind(guarded).unwrap_or(CUresult::CUDA_ERROR_UNKNOWN)
 }
 
-/// The call of a thread as findings name it: that of a library, if the library makes this one.
+/// The call of a thread as findings name it: that of a library or of the runtime, if one of them makes this one.
 fn caller(export: &Export, library: Option<&LibraryCall>, thread: u64, site: Arc<Site>) -> Caller {
     let (name, detail) = match library {
         Some(library) => (library.name, library.argument.clone()),
-        None => (export.symbol, None),
+        None => (runtime_call().unwrap_or(export.symbol), None),
     };
     Caller { site, detail, orders: export.flags.orders, ..Caller::new(thread, name) }
 }

@@ -97,15 +97,19 @@ fn others_run() -> bool {
 /// The groups of threads of a launch that did not end, in words.
 pub(super) fn described(launch: &Launch, fault: &Fault) -> String {
     let letters = ('A'..='Z').zip(&fault.waiting);
-    let groups: Vec<String> = letters.take(GROUPS).map(|(letter, group)| in_words(launch, letter, group)).collect();
+    let groups: Vec<String> =
+        letters.take(GROUPS).map(|(letter, group)| format!("{letter}: {}", in_words(launch, group))).collect();
     let more = fault.waiting.len().saturating_sub(GROUPS);
     let more = if more > 0 { format!("; {more} more groups") } else { String::new() };
     format!("{}{more}", groups.join("; "))
 }
 
-fn in_words(launch: &Launch, letter: char, group: &WaitingThreads) -> String {
+/// The wait of a group of threads in words, with the facts that are known about it.
+fn in_words(launch: &Launch, group: &WaitingThreads) -> String {
     let WaitingThreads { threads, blocks, .. } = *group;
-    let threads = if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+    let is_one = threads == 1;
+    let does = |many: &str| if is_one { format!("{many}s") } else { many.to_owned() };
+    let threads = if is_one { "1 thread".to_owned() } else { format!("{threads} threads") };
     let blocks = if blocks == 1 { "1 block".to_owned() } else { format!("{blocks} blocks") };
     let does = match group.reason {
         Reason::Reads { address, size, phase, several } => {
@@ -116,32 +120,37 @@ fn in_words(launch: &Launch, letter: char, group: &WaitingThreads) -> String {
                 None => format!("the {size} bytes at {address:#x}"),
             };
             let several = if several { ", each its own" } else { "" };
-            let written = match group.writer {
-                Some(writer) => format!(", last written by {}", place_of(launch, writer)),
-                None if launch.program.finds_writers(launch.kernel) => {
-                    ", which no thread of the launch is known to have written".to_owned()
-                }
-                None => String::new(),
-            };
             match phase {
-                true => format!("wait for a phase of the mbarrier in {what}{several}"),
-                false => format!("read {what} again and again{several}{written}{}", value_of(group)),
+                true => format!("{} for a phase of the mbarrier in {what}{several}", does("wait")),
+                false => format!("{} {what} again and again{several}{}", does("read"), history_of(launch, group)),
             }
         }
-        Reason::Runs => "repeat a loop that reads nothing".to_owned(),
+        Reason::Runs => format!("{} a loop that reads nothing", does("repeat")),
         Reason::Barrier { number, arrived, expected } => {
-            format!("wait at barrier {number}, where {arrived} of {expected} threads of a block have arrived")
+            let arrived = format!("where {arrived} of {expected} threads of a block have arrived");
+            format!("{} at barrier {number}, {arrived}", does("wait"))
         }
-        Reason::Warp { missing } => format!("wait for lanes of their warp that do not come (mask {missing:#010x})"),
-        Reason::Grid => "wait at the barrier of the grid".to_owned(),
-        Reason::Cluster => "wait at the barrier of their cluster".to_owned(),
+        Reason::Warp { missing } => {
+            format!("{} for lanes of the same warp that do not come (mask {missing:#010x})", does("wait"))
+        }
+        Reason::Grid => format!("{} at the barrier of the grid", does("wait")),
+        Reason::Cluster => format!("{} at the barrier of the cluster", does("wait")),
     };
-    format!("{letter}: {threads} of {blocks} {does}")
+    format!("{threads} of {blocks} {does}")
 }
 
-/// The value that the first thread of a group reads, in words.
-fn value_of(group: &WaitingThreads) -> String {
-    group.value.map(|value| format!(", and the value is {value}")).unwrap_or_default()
+/// The value that the first thread of a group reads, and the thread that wrote it, in words.
+fn history_of(launch: &Launch, group: &WaitingThreads) -> String {
+    let value = group.value.map(|value| format!("; the value is {value}")).unwrap_or_default();
+    match group.writer {
+        // An atomic operation that polls writes the word itself.
+        Some(writer) if writer.pc == group.pc => value,
+        Some(writer) => format!("{value}; it was last written by {}", place_of(launch, writer)),
+        None if launch.program.finds_writers(launch.kernel) => {
+            format!("{value}; no thread of the launch is known to have written it")
+        }
+        None => value,
+    }
 }
 
 fn variable_at(launch: &Launch, offset: u64) -> String {
@@ -154,8 +163,10 @@ fn variable_at(launch: &Launch, offset: u64) -> String {
 
 /// Reports the launch, with a side for each group of threads.
 pub(super) fn report(state: &mut State, launch: &Launch, ticket: &Ticket, fault: &Fault) {
-    let location =
-        |group: &WaitingThreads| -> KernelPlace { place(launch, Some(group.pc), group.block, group.thread, false) };
+    let location = |group: &WaitingThreads| KernelPlace {
+        waits: Some(in_words(launch, group)),
+        ..place(launch, Some(group.pc), group.block, group.thread, false)
+    };
     let bytes = |group: &WaitingThreads| match group.reason {
         Reason::Reads { address, size, .. } => Some(Range { address, length: size.into() }),
         _ => None,
@@ -178,6 +189,6 @@ pub(super) fn report(state: &mut State, launch: &Launch, ticket: &Ticket, fault:
     // The last work before the launch is a side if no thread of the launch has written since.
     let may_have_written = !launch.program.finds_writers(launch.kernel);
     let written = may_have_written || fault.waiting.iter().any(|group| group.writer.is_some());
-    let missing = end_of_wait(launch, fault, described(launch, fault));
+    let missing = end_of_wait(launch, fault);
     state.detector.launch_waits_forever(ticket, (sides, written), (polled, variable), missing);
 }

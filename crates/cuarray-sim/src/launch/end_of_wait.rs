@@ -1,15 +1,16 @@
 //! The advice for a launch whose threads wait forever, by what is known about what they wait for.
 
 use super::findings::place_of;
+use super::synchronization::guards_of;
 use crate::objects::launch::Launch;
 use cuarray_ptx::{Fault, FaultKind, Reason, WaitingThreads, WriterState, in_window};
 use cuarray_races::Advice;
 
-/// The advice for a launch that did not end, whose waiting groups are described in words.
-pub(super) fn end_of_wait(launch: &Launch, fault: &Fault, groups: String) -> Advice {
+/// The advice for a launch that did not end.
+pub(super) fn end_of_wait(launch: &Launch, fault: &Fault) -> Advice {
     let all = &fault.waiting;
     if fault.kind != FaultKind::Deadlock {
-        return Advice::EndWait { groups };
+        return Advice::EndWait;
     }
     let polls = |group: &&WaitingThreads| matches!(group.reason, Reason::Reads { .. });
     let is =
@@ -23,46 +24,49 @@ pub(super) fn end_of_wait(launch: &Launch, fault: &Fault, groups: String) -> Adv
         group.writer.is_none_or(|writer| matches!(writer.state, WriterState::Reader | WriterState::AtBarrier))
     };
     if locks().any(|group| is(WriterState::Reader)(&group)) {
-        return Advice::ReleaseOwnLock { groups };
+        return Advice::ReleaseOwnLock;
     }
     if locks().any(|group| is(WriterState::WaitsForReader)(&group)) {
-        return Advice::OrderLocks { groups };
+        return Advice::OrderLocks;
     }
     if fault.progress.not_started > 0 && fault.progress.ended_blocks == 0 && polled().next().is_some() {
         let blocks = launch.grid.iter().map(|extent| u64::from(*extent)).product::<u64>();
         let waiting = fault.progress.not_started;
-        return Advice::LaunchFewerBlocks { resident: blocks.saturating_sub(waiting), waiting, groups };
+        return Advice::LaunchFewerBlocks { resident: blocks.saturating_sub(waiting), waiting };
     }
     if locks().any(|group| is(WriterState::Ended)(&group)) {
-        return Advice::ReleaseBeforeEnd { groups };
+        return Advice::ReleaseBeforeEnd;
     }
     if locks().any(|group| group.writer.is_none()) && !launch.program.finds_writers(launch.kernel) {
-        return Advice::ReleaseLock { groups };
+        return Advice::ReleaseLock;
     }
     if !all.is_empty() && all.iter().all(|group| group.reason == Reason::Runs) {
-        return Advice::ReadInLoop { groups };
+        return Advice::ReadInLoop;
     }
     if at_barriers > 0 && polled().any(|group| may_be_behind(&group)) {
-        return Advice::WriteBeforeBarrier { groups };
+        return Advice::WriteBeforeBarrier;
     }
     if let Some((group, (distance, writer))) = polled().find_map(|group| Some((group, group.beside?))) {
         let place = place_of(launch, writer).to_string();
-        return Advice::CorrectPolledIndex { place, distance: distance_of(group, distance), groups };
+        return Advice::CorrectPolledIndex { place, distance: distance_of(group, distance) };
     }
     if polled().any(|group| matches!(group.reason, Reason::Reads { phase: true, .. })) && fault.progress.ended == 0 {
-        return Advice::AwaitOtherPhase { groups };
+        return Advice::AwaitOtherPhase;
     }
     if let Some(group) = polled().find(is(WriterState::Ended)) {
         let value = group.value.map_or("do not change".to_owned(), |value| format!("stay {value}"));
-        return Advice::AwaitLastValue { value, groups };
+        return Advice::AwaitLastValue { value };
     }
     match polled().next() {
         Some(group) => match ended_beside(launch, fault, group) {
-            Some(ended) => Advice::LetEndedTakePart { ended, groups },
-            None => Advice::LetOneGoOn { groups },
+            Some(ended) => Advice::LetEndedTakePart { ended, guard: guards_of(launch, group.pc, 3) },
+            None => Advice::LetOneGoOn,
         },
-        None if at_barriers > 0 && at_barriers == all.len() => Advice::CompleteBarrier { groups },
-        None => Advice::EndWait { groups },
+        None if at_barriers > 0 && at_barriers == all.len() => {
+            let guards = all.iter().map(|group| guards_of(launch, group.pc, 1));
+            Advice::CompleteBarrier { guard: guards.into_iter().find(|guard| !guard.is_empty()).unwrap_or_default() }
+        }
+        None => Advice::EndWait,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::arguments::{argument, pointing};
 use super::shared_arrays::name_of;
+use super::synchronization::{guards_of, missing_for_synchronization};
 use super::terms::{self, Terms};
 use crate::objects::launch::Launch;
 use crate::site::with_line;
@@ -101,6 +102,9 @@ fn missing_order(launch: &Launch, race: &Race, between: bool, within_cluster: bo
         one.pc == other.pc && one.writes && !one.atomic && one.pc.is_some_and(|store| program.checks(store));
     if both_check || is_checked(one, other) || is_checked(other, one) {
         return Advice::CheckAtomically { swap: terms.swap, advice: unordered.to_string() };
+    }
+    if matches!(unordered, Advice::OrderBlocks | Advice::OrderWritesOfBlocks) && program.finds_writers(launch.kernel) {
+        return Advice::HandOverElsewhere { advice: unordered.to_string() };
     }
     if one.atomic || other.atomic || !between && same_warp || !program.may_lack_fences(launch.kernel) {
         return unordered;
@@ -263,45 +267,12 @@ fn kernel_misuse(state: &State, launch: &Launch, regions: &[Region], misuse: &Mi
         }
         _ => {
             let barrier = Terms::of(terms::language(launch, Some(pc))).barrier;
-            let missing = missing_for_synchronization(kind, address as u32, (address >> 32) as u32, barrier);
+            let guard = guards_of(launch, pc, 1);
+            let missing = missing_for_synchronization(kind, [address as u32, (address >> 32) as u32], barrier, guard);
             let access = AccessKind::Synchronize;
             KernelMisuse { bytes: None, access, ..misuse(Kind::SynchronizationError, 0, None, missing) }
         }
     }
-}
-
-/// The advice for a wrong mask or count, with the lanes or the count that it is compared with.
-fn missing_for_synchronization(kind: MisuseKind, low: u32, high: u32, barrier: &'static str) -> Advice {
-    let (mask, lanes) = (format!("{low:#010x}"), lanes_of(high));
-    match kind {
-        MisuseKind::OutsideMask => Advice::StayInMask { mask, lanes },
-        MisuseKind::DifferentMasks => Advice::AgreeOnMask { mask, lanes },
-        MisuseKind::AbsentMember => Advice::BringMembers { mask, lanes },
-        MisuseKind::DivergentBarrier => Advice::AlignBarrier { lanes: lanes_of(low), others: lanes, barrier },
-        MisuseKind::PartialCount => Advice::CountWholeWarps { count: low },
-        MisuseKind::ExcessiveCount => Advice::CountWithinBlock { count: low, threads: high },
-        MisuseKind::DifferentCounts => Advice::AgreeOnCount { count: low, other: high },
-        MisuseKind::MixedReduction => Advice::ReduceTogether { number: low },
-        MisuseKind::SecondArrival => Advice::ArriveOnce { number: low },
-        _ => Advice::IncludeWarp { lanes },
-    }
-}
-
-/// The lanes of a mask in words: `lanes 0, 5-31`.
-fn lanes_of(mask: u32) -> String {
-    let mut parts = Vec::new();
-    let mut lane = 0;
-    while lane < 32 {
-        let length = (mask >> lane).trailing_ones().min(32 - lane);
-        match length {
-            0 => {}
-            1 => parts.push(lane.to_string()),
-            _ => parts.push(format!("{lane}-{}", lane + length - 1)),
-        }
-        lane += length.max(1);
-    }
-    let noun = if mask.count_ones() == 1 { "lane" } else { "lanes" };
-    format!("{noun} {}", parts.join(", "))
 }
 
 /// The use of an undefined value, as the rest of a sentence.
@@ -316,7 +287,7 @@ fn use_of(used: Used) -> &'static str {
 }
 
 /// The line of an instruction.
-fn source_of(program: &Program, pc: u32) -> String {
+pub(super) fn source_of(program: &Program, pc: u32) -> String {
     let location = program.location(pc).unwrap_or_default();
     // The call of an inlined function is more telling than the line of its header.
     let lines = [location.inlined_at, (location.file, location.source_line)];
@@ -389,21 +360,11 @@ pub(super) fn place(launch: &Launch, pc: Option<u32>, block: [u32; 3], thread: [
         inlined_at,
         text: None,
         argument: None,
+        waits: None,
         ptx_line,
         has_lines,
         language,
     };
     let text = place.lines().0.and_then(|source| program.text(&source.file, source.line)).map(str::to_owned);
     KernelPlace { text, ..place }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::lanes_of;
-
-    #[test]
-    fn lanes_of_a_mask_are_ranges() {
-        let texts = [1, 0x8000_0000, 0xffff_ffe1, u32::MAX, 0b101].map(lanes_of);
-        assert_eq!(texts, ["lane 0", "lane 31", "lanes 0, 5-31", "lanes 0-31", "lanes 0, 2"]);
-    }
 }

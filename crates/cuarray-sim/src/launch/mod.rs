@@ -16,6 +16,7 @@ mod heap_changes;
 mod orders;
 mod reachable;
 mod shared_arrays;
+mod synchronization;
 mod terms;
 mod watchdog;
 pub(crate) mod work;

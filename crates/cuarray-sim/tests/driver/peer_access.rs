@@ -68,7 +68,10 @@ fn kernel_fails_on_memory_of_a_peer_without_access() {
         let there = memory_of(&program, peer);
         assert_eq!(run(&program, name, there), ILLEGAL);
         let text = program.sim.report().text(false);
-        assert!(text.contains("call cuCtxEnablePeerAccess in the context of device 0"), "{text}");
+        assert!(
+            text.contains("call cuCtxEnablePeerAccess (cudaDeviceEnablePeerAccess) in the context of device 0"),
+            "{text}"
+        );
     }
 }
 

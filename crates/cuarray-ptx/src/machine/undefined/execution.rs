@@ -120,7 +120,7 @@ impl<'p> Machine<'p> {
                 // SAFETY: this function's contract.
                 unsafe { (instruction.exec)(self, instruction) }
             }
-            Way::Branches | Way::Uses => {
+            Way::Branches | Way::Uses | Way::Ends => {
                 let used = if way == Way::Branches { Used::Branch } else { Used::Operand };
                 for register in program.operands_of.read(pc) {
                     // SAFETY: this function's contract.

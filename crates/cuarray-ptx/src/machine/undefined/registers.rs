@@ -18,6 +18,8 @@ pub(crate) enum Way {
     Branches,
     /// The instruction uses its operands. Its results are defined.
     Uses,
+    /// As `Uses`; the thread does not go on behind the instruction.
+    Ends,
 }
 
 /// A register of an instruction: its place in the frame, its width, and whether it has a head.

@@ -103,5 +103,5 @@ fn words_of(operation: &Operation) -> (String, String) {
     for access in &operation.accesses {
         let _ = write!(call, ", {} {}", words::does(access.kind), words::bytes(access.bytes.length));
     }
-    (shorten(&call, LONGEST), shorten(&words::place(&operation.site), LONGEST_PLACE))
+    (shorten(&call, LONGEST), shorten(&operation.site.place(), LONGEST_PLACE))
 }

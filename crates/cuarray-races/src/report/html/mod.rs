@@ -117,7 +117,9 @@ impl Report {
             timeline::draw(&selection::of(self, finding), finding, &self.lanes)
         );
         if let Some(missing) = &finding.missing {
-            let _ = writeln!(page, "<p class=\"fix\"><b>Missing:</b> {}.</p>", escape(missing));
+            for (label, remedy) in std::iter::once("Missing").chain(std::iter::repeat("Or")).zip(missing.lines()) {
+                let _ = writeln!(page, "<p class=\"fix\"><b>{label}:</b> {}.</p>", escape(remedy));
+            }
         }
         page.push_str("<div class=\"sides\">\n");
         for (side, letter) in finding.sides.iter().zip('A'..='Z') {
@@ -186,6 +188,9 @@ impl Report {
                 escape(&place.to_string()),
                 escape(&words::hint(place, &side.site))
             );
+            if let Some(waits) = &place.waits {
+                let _ = writeln!(page, "<p>{}</p>", escape(waits));
+            }
         }
         origin(page, &side.site);
         if let Some(graph) = &side.graph {

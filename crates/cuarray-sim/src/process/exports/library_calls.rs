@@ -13,6 +13,24 @@ use cuarray_abi::*;
 use cuarray_races::site::Site;
 use std::ffi::{c_char, c_int};
 
+/// Names the function of the CUDA runtime that this thread is in, by `length` bytes at `name`; null ends it. Findings then name that function,
+/// which the program called, in place of the driver's.
+///
+/// # Safety
+/// `name` is null, or its bytes live until the thread calls this function again.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuarraySimRuntimeCall(name: *const u8, length: usize) {
+    thread::with(|thread| thread.runtime_call.set((!name.is_null()).then_some((name, length))));
+}
+
+/// The name of the runtime's function that this thread is in.
+pub(crate) fn runtime_call() -> Option<&'static str> {
+    let (name, length) = thread::with(|thread| thread.runtime_call.get()).flatten()?;
+    // SAFETY: by the contract of `cuarraySimRuntimeCall`, whose next call sets another name.
+    let name = unsafe { std::slice::from_raw_parts(name, length) };
+    std::str::from_utf8(name).ok().map(kept)
+}
+
 /// Begins a call of the library's function `function` in this thread, or names the function's `argument` that the thread's next calls of
 /// the driver access; null for none. Unwritten bytes of an argument are a finding unless `may_ignore` is 1. A null `function` ends the call.
 ///

@@ -6,7 +6,8 @@
 pub(crate) mod faults;
 mod findings;
 mod host_accesses;
-mod library_calls;
+pub(crate) mod library_calls;
 pub(crate) mod logs;
 mod schedule;
 mod statistics;
+mod suballocations;

@@ -176,7 +176,7 @@ fn content(shown: &Shown, finding: &Finding) -> Tile {
         lines.push(shorten(&kernel_name(name), LONGEST));
     }
     match &shown.thread {
-        None => lines.push(shorten(&words::place(&operation.site), LONGEST)),
+        None => lines.push(shorten(&operation.site.place(), LONGEST)),
         Some(thread) => {
             lines.clear();
             lines.push(shorten(&words::place_in_kernel(thread), LONGEST));
