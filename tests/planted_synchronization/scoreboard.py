@@ -28,8 +28,8 @@ with line information, and each runs once on the simulated driver. The results o
 that the PTX manual and the CUDA programming guide call undefined. A launch ends after 20,000,000 instructions, so a deadlock that is not found
 ends too. All kernels were written for this suite.
 
-An error is *found* if a finding of the right kind names a marked line, and if its advice, or a group of its waiting threads, has the words of the case. A *false alarm* is a right
-kernel with any finding.
+An error is *found* if a finding of the right kind names a marked line, and if its advice, or a group of its waiting threads, has the words of
+the case. A *false alarm* is a right kernel with any finding.
 """
 
 

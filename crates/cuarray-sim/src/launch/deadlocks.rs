@@ -6,7 +6,7 @@ use crate::objects::allocation::{Allocation, Kind, Memory};
 use crate::objects::launch::Launch;
 use crate::state::State;
 use cuarray_abi::CUstream;
-use cuarray_ptx::{Fault, GRID_WORKSPACE, Outlook, Reason, WaitingThreads, in_window};
+use cuarray_ptx::{Fault, GRID_WORKSPACE, Outlook, Reason, WaitingThreads, WriterState, in_window};
 use cuarray_races::finding::{AccessKind, KernelPlace, Range, Variable};
 use cuarray_races::report::variable_name;
 use cuarray_races::{Ticket, WaitingSide};
@@ -143,8 +143,8 @@ fn in_words(launch: &Launch, group: &WaitingThreads) -> String {
 fn history_of(launch: &Launch, group: &WaitingThreads) -> String {
     let value = group.value.map(|value| format!("; the value is {value}")).unwrap_or_default();
     match group.writer {
-        // An atomic operation that polls writes the word itself.
-        Some(writer) if writer.pc == group.pc => value,
+        // A thread that polls by an atomic operation writes the word itself.
+        Some(writer) if writer.pc == group.pc && writer.state == WriterState::Reader => value,
         Some(writer) => format!("{value}; it was last written by {}", place_of(launch, writer)),
         None if launch.program.finds_writers(launch.kernel) => {
             format!("{value}; no thread of the launch is known to have written it")
