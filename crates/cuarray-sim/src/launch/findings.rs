@@ -3,12 +3,12 @@
 use super::arguments::{argument, pointing};
 use super::shared_arrays::name_of;
 use super::synchronization::{guards_of, missing_for_synchronization};
-use super::terms::{self, Terms};
+use super::terms::{self, Terms, source_of};
 use crate::objects::launch::Launch;
 use crate::site::with_line;
 use crate::state::State;
 use cuarray_ptx::{
-    Access, Misuse, MisuseKind, Outcome, Program, Race, Region, Scope, Used, Variable as Declared, Wait, Why, Writer,
+    Access, Misuse, MisuseKind, Outcome, Race, Region, Scope, Used, Variable as Declared, Wait, Why, Writer,
 };
 use cuarray_races::finding::{AccessKind, KernelPlace, Kind, Range, Variable};
 use cuarray_races::report::variable_name;
@@ -284,16 +284,6 @@ fn use_of(used: Used) -> &'static str {
         Used::Operand => "is an operand of an instruction with an effect",
         Used::Store => "is stored",
     }
-}
-
-/// The line of an instruction.
-pub(super) fn source_of(program: &Program, pc: u32) -> String {
-    let location = program.location(pc).unwrap_or_default();
-    // The call of an inlined function is more telling than the line of its header.
-    let lines = [location.inlined_at, (location.file, location.source_line)];
-    let named = lines.into_iter().filter(|(_, line)| *line > 0);
-    let mut named = named.filter_map(|(file, line)| Some(format!("{}:{line}", program.file(file)?)));
-    named.next().unwrap_or_else(|| format!("PTX line {}", location.line))
 }
 
 /// The variable before bytes of shared memory that no variable holds whole, with the advice.

@@ -1,6 +1,6 @@
 //! The advice for wrong masks, counts and barriers, and the lines of the branches in front of them.
 
-use super::findings::source_of;
+use super::terms::source_of;
 use crate::objects::launch::Launch;
 use cuarray_ptx::MisuseKind;
 use cuarray_races::Advice;

@@ -1,6 +1,7 @@
-//! The names of barriers, fences and atomic operations in the language of a kernel.
+//! The names of barriers, fences and atomic operations in the language of a kernel, and the lines of its source.
 
 use crate::objects::launch::Launch;
+use cuarray_ptx::Program;
 use cuarray_races::finding::Language;
 
 /// The names that an advice uses.
@@ -100,6 +101,16 @@ fn of(kernel: &str, file: Option<&str>, is_of_nvvm: bool) -> Language {
         _ if is_of_nvvm => Language::Cuda,
         _ => Language::Other,
     }
+}
+
+/// The line of an instruction.
+pub(super) fn source_of(program: &Program, pc: u32) -> String {
+    let location = program.location(pc).unwrap_or_default();
+    // The call of an inlined function is more telling than the line of its header.
+    let lines = [location.inlined_at, (location.file, location.source_line)];
+    let named = lines.into_iter().filter(|(_, line)| *line > 0);
+    let mut named = named.filter_map(|(file, line)| Some(format!("{}:{line}", program.file(file)?)));
+    named.next().unwrap_or_else(|| format!("PTX line {}", location.line))
 }
 
 #[cfg(test)]
