@@ -10,6 +10,7 @@ use super::turns::KernelOrder;
 use crate::grammar::types::Width;
 use crate::races::Race;
 use crate::texture::Textures;
+use std::collections::BTreeSet;
 
 /// How the instructions of a launch are executed. The results are the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -167,11 +168,10 @@ impl Launch<'_> {
                 return Vec::new();
             }
         }
-        let group_is_stored = |group: u64| {
-            let mut regions = self.regions.iter().zip(&only_read);
-            group != 0 && regions.any(|(region, only_read)| region.group == group && !only_read)
-        };
-        let grouped: Vec<bool> = self.regions.iter().map(|region| group_is_stored(region.group)).collect();
+        let stored =
+            self.regions.iter().zip(&only_read).filter(|(region, only_read)| region.group != 0 && !**only_read);
+        let stored: BTreeSet<u64> = stored.map(|(region, _)| region.group).collect();
+        let grouped: Vec<bool> = self.regions.iter().map(|region| stored.contains(&region.group)).collect();
         // A store through another mapping has another address.
         let has_alias = |region: &Region| {
             self.aliases.iter().any(|alias| {
