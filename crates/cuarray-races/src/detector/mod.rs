@@ -193,6 +193,11 @@ impl Detector {
         Detector { on: false, ..Detector::new(HostThreads::default()) }
     }
 
+    /// Compares also the accesses to memory of the program that the driver has not allocated: all but these ranges.
+    pub fn compare_outside(&mut self, ranges: Vec<(u64, u64)>) {
+        self.shadow.admit_outside(ranges);
+    }
+
     /// Whether the detector takes events.
     #[inline]
     pub fn is_on(&self) -> bool {

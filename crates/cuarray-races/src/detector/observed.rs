@@ -97,7 +97,7 @@ impl Observed {
 
     fn touch(&mut self, shadow: &mut Shadow, touch: &Touches, by: &Observer<'_>, reads: &Reads<'_>) {
         let (region, access, manner) = *touch;
-        if !shadow.holds(region.start()) {
+        if !shadow.holds(region.start()) && !shadow.admits(region.start()) {
             self.stray.push((region, access));
         } else if access == AccessKind::Read {
             self.unwritten.extend(reads.unwritten(shadow, &region));

@@ -13,6 +13,7 @@
 
 mod area;
 mod conflict;
+mod pageable;
 mod record;
 mod segment;
 mod unwritten;
@@ -22,6 +23,7 @@ use crate::finding::AccessKind;
 use area::Area;
 pub(super) use conflict::{Conflict, Met};
 use conflict::{Found, note};
+use pageable::Pageable;
 pub(super) use record::Observer;
 use record::Record;
 use segment::Segment;
@@ -54,12 +56,16 @@ pub(super) struct Shadow {
     /// Ranges with the same bytes as another one: by first address, the address after the last, and the other's first
     /// address. Each pair of ranges is listed in both directions.
     same: BTreeMap<u64, Vec<(u64, u64)>>,
+    pageable: Option<Pageable>,
 }
 
 impl Shadow {
     /// Adds memory without accesses. An allocation in a stream counts as the first write.
     pub(super) fn create(&mut self, start: u64, end: u64, written: bool, by: Option<&Observer<'_>>) {
         let write = by.map(|observer| observer.record(AccessKind::Create));
+        if self.pageable.is_some() {
+            self.forget(start, end);
+        }
         self.segments.insert(start, Segment { end, write, since: Vec::new(), first: true, last: true });
         if written { self.unwritten.remove(start, end) } else { self.unwritten.add(start, end) }
     }
@@ -108,6 +114,9 @@ impl Shadow {
 
     fn access_area(&mut self, area: Area, access: AccessKind, by: &Observer<'_>) -> Vec<Conflict> {
         let (mut found, new) = (Found::default(), by.record(access));
+        if self.pageable.is_some() {
+            area.each(|start, end| self.admit(start, end));
+        }
         if !self.same.is_empty() {
             self.access_same(&area, &new, by);
         }

@@ -292,3 +292,19 @@ fn gaps_between_elements_are_padding() {
     // Gaps of two dimensions.
     assert_eq!(unwritten(&memory, 0, 128, true), None);
 }
+
+#[test]
+fn pageable_memory_has_a_history_from_its_first_access_to_the_allocation_of_its_address() {
+    let mut fixture = Fixture::new();
+    fixture.shadow.admit_outside(vec![(0, 100_000)]);
+    assert!(!fixture.shadow.admits(5000) && fixture.shadow.admits(100_000));
+    assert!(fixture.write(0, 200_000, 8).is_empty());
+    assert_eq!(fixture.read(1, 200_004, 8), [1]);
+    assert!(fixture.write(0, 203_000, 5000).is_empty());
+    assert_eq!(fixture.write(1, 207_996, 100), [3]);
+    assert!(fixture.write(0, 5000, 8).is_empty());
+    assert!(!fixture.shadow.holds(5000) && fixture.shadow.holds(207_999));
+    fixture.shadow.create(200_004, 200_100, true, None);
+    assert!(fixture.write(1, 200_004, 96).is_empty());
+    assert_eq!(fixture.write(1, 200_000, 4), [1]);
+}
