@@ -138,6 +138,7 @@ advice! {
     AlignAddressAndPitch { size: u64 } => "use an address, and a pitch, that {size} divides",
     AlignAddress { size: u32 } => "use an address that is a multiple of {size}",
     LeaveConstant => "do not write constant memory in a kernel: only the host sets it",
+    MakeWritable => "write other memory, or make this memory writable with mprotect",
     OpenPool { device: usize } => "give device {device} access to the memory of the pool with cuMemPoolSetAccess",
     OpenGraphMemory { device: usize } =>
         "give device {device} access in the parameters of the allocation node, or in the pool before the capture",

@@ -96,6 +96,7 @@ impl Driver {
         let host_access = HostAccess::new(watched.then_some(number), host_access_changed.clone());
         let mut state = State::new(Mode::of(&schedule), detector, host_access, execute);
         state.host_writes_devices = config.as_ref().is_ok_and(|config| config.host_readable);
+        state.pageable_memory = config.as_ref().is_ok_and(|config| config.pageable_memory);
         state.quiet = config.as_ref().is_ok_and(|config| config.quiet);
         state.launch_budget = config.as_ref().map_or(u64::MAX, |config| config.launch_budget);
         state.timeline = trace.as_ref().and_then(Trace::timeline).cloned();
@@ -169,6 +170,11 @@ impl Driver {
                     host_access::explain_faults_in(start, length);
                 }
                 state.devices.push(device);
+            }
+            if config.pageable_memory {
+                let ranges = state.devices.iter().map(|device| device.arena.addresses());
+                let ranges = ranges.map(|(start, length)| (start, start + length)).collect();
+                state.detector.compare_outside(ranges);
             }
         }
         self.initialized.store(generation, Ordering::Release);

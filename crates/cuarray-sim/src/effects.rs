@@ -22,7 +22,7 @@ fn transfer_time(extent: Extent) -> u64 {
 
 /// Executes work that runs no code of the program; returns the accesses that were not known before.
 pub(crate) fn execute(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) -> Accesses {
-    state.host_access.open_registered();
+    state.host_access.open_program_memory();
     // After a failed kernel no work is executed, but memory is still released.
     let context = state.streams.get(&at.stream).map(|stream| stream.context);
     let failed = context.and_then(|context| state.contexts.get(&context)?.failed).is_some();
@@ -84,7 +84,10 @@ fn run(state: &mut State, work: Work, at: Point, ticket: Option<&Ticket>) -> Acc
             state.host_access.shut(address, false);
         }
         Work::Release { address } => allocations::release(state, address),
-        Work::Launch(launch) => return launches::execute(state, &launch, at.stream, ticket),
+        Work::Launch(launch) => {
+            uploads::kernel_runs(state);
+            return launches::execute(state, &launch, at.stream, ticket);
+        }
         Work::Memory(operation) => return work::execute(state, operation, ticket),
         Work::EndExec(exec) => graph_structure::end_exec(state, exec),
     }

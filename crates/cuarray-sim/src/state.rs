@@ -72,6 +72,8 @@ pub(crate) struct State {
     pub host_access: HostAccess,
     /// Whether the host may write device memory unseen, so that no memory counts as unwritten.
     pub host_writes_devices: bool,
+    /// Whether devices access the program's own memory.
+    pub pageable_memory: bool,
     /// The messages about failed calls and failed work.
     pub log: Arc<ErrorLog>,
     /// The settings of core dumps for all contexts.
@@ -157,6 +159,7 @@ impl State {
             detector,
             host_access,
             host_writes_devices: false,
+            pageable_memory: false,
             log: Arc::default(),
             coredump: Coredump::default(),
             notifications: HashMap::new(),
@@ -308,6 +311,11 @@ impl State {
     /// The arena that holds `address`.
     pub(crate) fn arena_of(&self, address: u64) -> Option<&Arena> {
         self.devices.iter().map(|device| &device.arena).find(|arena| arena.holds(address))
+    }
+
+    /// Whether `address` is not one of memory that the driver knows.
+    pub(crate) fn is_pageable(&self, address: u64) -> bool {
+        self.memory.holding(address).is_none() && self.arena_of(address).is_none()
     }
 
     /// The reservation that holds `address`.

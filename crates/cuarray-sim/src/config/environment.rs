@@ -71,6 +71,7 @@ impl<F: Fn(&str) -> Result<Option<String>, String>> Settings<F> {
             (1..=8).contains(&config.devices).then_some(())
         })?;
         self.read("CUARRAY_SIM_HOST_READABLE", "0 or 1", &mut |value| switch(value, &mut config.host_readable))?;
+        self.read("CUARRAY_SIM_PAGEABLE_MEMORY", "0 or 1", &mut |value| switch(value, &mut config.pageable_memory))?;
         self.read("CUARRAY_SIM_QUIET", "0 or 1", &mut |value| switch(value, &mut config.quiet))?;
         self.read("CUARRAY_SIM_FINDINGS", "0 or 1", &mut |value| switch(value, &mut config.findings))?;
         self.read("CUARRAY_SIM_HOST_ACCESSES", "0 or 1", &mut |value| switch(value, &mut config.host_accesses))?;
@@ -381,6 +382,7 @@ mod tests {
         let config = from(&[
             ("CUARRAY_SIM_DEVICES", "8"),
             ("CUARRAY_SIM_HOST_READABLE", "1"),
+            ("CUARRAY_SIM_PAGEABLE_MEMORY", "1"),
             ("CUARRAY_SIM_FINDINGS", "0"),
             ("CUARRAY_SIM_HOST_ACCESSES", "0"),
             ("CUARRAY_SIM_KERNEL_RACES", "0"),
@@ -400,6 +402,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((config.devices, config.host_readable, config.memory), (8, true, 1 << 30));
+        assert!(config.pageable_memory);
         assert!(!config.findings && !config.host_accesses && !config.kernel_races && config.guessed_reads);
         assert_eq!((config.launch_seconds, config.interrupts), (Duration::from_millis(2500), true));
         assert!(!config.refusals && config.poisons_stray_reads);
@@ -476,6 +479,7 @@ mod tests {
             ("CUARRAY_SIM_DEVICES", "9"),
             ("CUARRAY_SIM_DEVICES", "two"),
             ("CUARRAY_SIM_HOST_READABLE", "yes"),
+            ("CUARRAY_SIM_PAGEABLE_MEMORY", "hmm"),
             ("CUARRAY_SIM_FINDINGS", "all"),
             ("CUARRAY_SIM_HOST_ACCESSES", "reads"),
             ("CUARRAY_SIM_REFUSALS", "all"),

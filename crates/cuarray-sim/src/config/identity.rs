@@ -103,7 +103,7 @@ pub(crate) fn attribute(config: &Config, physical: i32, attribute: CUdevice_attr
         85 => physical,
         86 => 0, // native host atomics
         87 => 2, // single to double performance
-        88 => 0, // pageable memory access
+        CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS => i32::from(config.pageable_memory),
         CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS => 1,
         90 | 91 => 1, // preemption, host pointer of registered memory
         92..=94 => 1, // stream memory operations, version 1

@@ -54,6 +54,8 @@ pub struct Config {
     /// Whether the host can read and write device memory at its device address (`CUARRAY_SIM_HOST_READABLE`). If off, a
     /// host access faults, as on a machine with a GPU.
     pub host_readable: bool,
+    /// Whether devices access the program's own memory, as with heterogeneous memory management (`CUARRAY_SIM_PAGEABLE_MEMORY`).
+    pub pageable_memory: bool,
     /// The memory of each device in bytes (`CUARRAY_SIM_MEMORY`).
     pub memory: u64,
     /// The moment at which enqueued work runs (`CUARRAY_SIM_SCHEDULE`).
@@ -141,6 +143,7 @@ impl Default for Config {
             devices: 1,
             visible: None,
             host_readable: false,
+            pageable_memory: false,
             memory: 16 << 30,
             schedule: Schedule::Lazy,
             schedule_file: None,

@@ -193,7 +193,7 @@ pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option
         caller.detail.get_or_insert_with(|| launch.name().into());
     }
     let effect = effect(state, work);
-    let watched = state.host_access.watches().then(|| effect.touches());
+    let watched = (state.host_access.watches() || state.pageable_memory).then(|| effect.touches());
     let (before, ticket) = issue(state, handle, work, caller, effect)?;
     if let Some(stream) = state.streams.get_mut(&handle) {
         stream.past = before;
@@ -224,6 +224,11 @@ pub(crate) fn issued(state: &mut State, handle: CUstream, work: &Work) -> Option
                 let whole = [(Region::row(*address, size), AccessKind::Write)];
                 host::watch_host(state, &whole, &ticket.operation, &ticket.clock);
             }
+            // Other work is done with pageable memory when its call returns.
+            Work::Fill(_) => {
+                host::watch_host(state, &touches, &ticket.operation, &ticket.clock);
+                host::watch_pageable(state, &touches, &ticket.operation, &ticket.clock);
+            }
             _ => host::watch_host(state, &touches, &ticket.operation, &ticket.clock),
         }
     }
@@ -237,9 +242,10 @@ pub(crate) fn ran(state: &mut State, ticket: &Ticket, accesses: &Accesses) {
         return state.detector.resolve_wait(ticket, touched, by);
     }
     let touches = state.detector.resolve_dependent(ticket, before_wait, touched);
-    if state.host_access.watches() {
+    if state.host_access.watches() || state.pageable_memory {
         state.host_access.has_run(&ticket.operation);
         host::watch_host(state, &touches, &ticket.operation, &ticket.clock);
+        host::watch_pageable(state, &touches, &ticket.operation, &ticket.clock);
     }
 }
 

@@ -27,9 +27,31 @@ pub(super) fn watch_host(
     }
 }
 
+/// Watches pageable memory that devices access, as [`watch_host`] does with other memory.
+pub(super) fn watch_pageable(
+    state: &mut State,
+    touches: &[(Region, AccessKind)],
+    operation: &Arc<Operation>,
+    clock: &Clock,
+) {
+    if !state.pageable_memory {
+        return;
+    }
+    let last = state.host_functions == 0;
+    let rows = touches.iter().filter(|(region, _)| region.row_count() <= ROWS);
+    let rows = rows.flat_map(|(region, access)| region.rows().map(move |row| (row, *access)));
+    let pageable = rows.filter(|((start, _), _)| state.is_pageable(*start));
+    let uses: Vec<_> = pageable.map(|((start, end), access)| (start..end, access != AccessKind::Read)).collect();
+    state.host_access.used_pageable(&uses, operation, clock, last);
+}
+
 /// Watches all memory whose address a kernel receives, or can load, and its managed variables: the kernel may access any of it.
 pub(super) fn watch_host_for(state: &mut State, launch: &Launch, operation: &Arc<Operation>, clock: &Clock) {
     let last = state.host_functions == 0;
+    if state.pageable_memory {
+        let pageable: Vec<u64> = launch.addresses().filter(|word| state.is_pageable(*word)).collect();
+        state.host_access.given_pageable(&pageable, operation, clock, last);
+    }
     let mut words: Vec<u64> = launch.addresses().collect();
     if state.host_access.watches() && launch.program.may_load_addresses(launch.kernel) {
         words.extend(reached::through_memory(state, launch, &words));

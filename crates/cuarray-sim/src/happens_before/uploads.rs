@@ -18,16 +18,12 @@ const MOST: usize = 256 << 20;
 /// Stores the bytes of a copy that reads pageable memory when it runs.
 pub(super) fn watch(state: &mut State, copy: &Copy, ticket: &Ticket) {
     let Source::Memory(place) = copy.source else { return };
-    if !state.host_access.on() || !is_pageable(state, place) || may_wait_for_the_host(state) {
+    if !state.host_access.on() || !state.is_pageable(place.address) || may_wait_for_the_host(state) {
         return;
     }
     let stored: usize = state.uploads.iter().map(Upload::size).sum();
     let upload = Upload::new(place, copy.extent, &ticket.operation, &ticket.clock);
     state.uploads.extend(upload.filter(|upload| upload.size() <= MOST.saturating_sub(stored)));
-}
-
-fn is_pageable(state: &State, place: Place) -> bool {
-    state.memory.holding(place.address).is_none() && state.arena_of(place.address).is_none()
 }
 
 /// Whether pending work may let the host write memory before later work: a host function, or a kernel that polls memory
@@ -74,6 +70,14 @@ pub(crate) fn driver_writes(state: &mut State, target: Place, extent: Extent) {
     let (over, left) = std::mem::take(&mut state.uploads).into_iter().partition(|upload| upload.lies_in(bytes));
     state.uploads = left;
     compare(state, over);
+}
+
+/// Compares all copies, because a kernel is about to run that may write any pageable memory.
+pub(crate) fn kernel_runs(state: &mut State) {
+    if state.pageable_memory {
+        let all = std::mem::take(&mut state.uploads);
+        compare(state, all);
+    }
 }
 
 fn compare(state: &mut State, uploads: Vec<Upload>) {

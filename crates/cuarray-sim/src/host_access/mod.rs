@@ -1,4 +1,4 @@
-//! Host accesses to memory that devices use too: pinned, registered and managed memory.
+//! Host accesses to memory that devices use too: pinned, registered and managed memory, and pageable memory that devices access.
 //!
 //! Host reads and writes are not driver calls, so pages are protected to detect them. Pages that a device may still
 //! write are closed to the host, and pages that devices may still read are closed to host writes. An access to a closed
@@ -9,8 +9,10 @@
 //! `CUARRAY_SIM_HOST_ACCESSES=0` disables all of it.
 
 mod fault;
+mod heap_block;
 mod instruction;
 mod page;
+mod pageable;
 #[cfg(any(target_arch = "aarch64", test))]
 mod syndrome;
 pub(crate) mod valgrind;
@@ -18,10 +20,12 @@ pub(crate) mod valgrind;
 pub(crate) use fault::{Fault, any_logged, explain_faults_in, take_logged};
 
 use crate::pages::page_size;
+use crate::pages::process_map::ProcessMap;
 use cuarray_races::{Clock, Operation};
 use fault::Watch;
 use page::{Access, Closed};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,16 +41,28 @@ pub(crate) struct HostAccess {
     active: BTreeSet<u64>,
     /// The addresses of areas whose protection may have to change.
     stale: BTreeSet<u64>,
-    /// Whether `stale` has entries, for readers without the driver's lock.
+    /// Whether the program's own memory was opened since the last change of protections, so that all areas in use are stale.
+    opened: AtomicBool,
+    /// Whether any area is stale, for readers without the driver's lock.
     changed: Arc<AtomicBool>,
+}
+
+/// The kind of watched memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MemoryKind {
+    /// Of the driver, which has another address for it.
+    OfDriver,
+    /// The program's own, page-locked.
+    Registered,
+    /// The program's own, watched only while devices use it, because the driver does not see its release.
+    Pageable,
 }
 
 /// An allocation, with those of its pages that may be closed.
 struct Watched {
     behind: u64,
     pages: (u64, u64),
-    /// Whether the memory is the program's own, for which the driver has no other address.
-    registered: bool,
+    memory: MemoryKind,
     watch: Watch,
     uses: Vec<Use>,
     /// Whether the memory does not exist for the program at present, so that all of it is closed.
@@ -68,7 +84,8 @@ pub(crate) struct Use {
 impl HostAccess {
     /// Watches the host for the driver of this number, if any.
     pub(crate) fn new(driver: Option<u64>, changed: Arc<AtomicBool>) -> HostAccess {
-        HostAccess { driver, areas: BTreeMap::new(), active: BTreeSet::new(), stale: BTreeSet::new(), changed }
+        let (areas, active, stale) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        HostAccess { driver, areas, active, stale, opened: AtomicBool::new(false), changed }
     }
 
     /// Whether host accesses are watched.
@@ -81,30 +98,30 @@ impl HostAccess {
         self.driver
     }
 
-    /// Whether any memory is watched.
+    /// Whether any memory is watched; pageable memory may be only once a kernel uses it.
     pub(crate) fn watches(&self) -> bool {
         !self.areas.is_empty()
     }
 
     /// Starts to watch an allocation of the driver; `pages` are those that may be closed.
     pub(crate) fn add(&mut self, address: u64, size: u64, pages: Option<(u64, u64)>) {
-        self.watch(address, size, pages, false);
+        self.watch(address, size, pages, MemoryKind::OfDriver);
     }
 
-    fn watch(&mut self, address: u64, size: u64, pages: Option<(u64, u64)>, registered: bool) {
+    fn watch(&mut self, address: u64, size: u64, pages: Option<(u64, u64)>, memory: MemoryKind) {
         let (Some(driver), Some(pages)) = (self.driver, pages) else { return };
         if let Some(watch) = Watch::new(driver, pages.0, pages.1) {
             let (uses, closed, behind) = (Vec::new(), Vec::new(), address + size);
-            self.areas.insert(address, Watched { behind, pages, registered, watch, uses, shut: false, closed });
+            self.areas.insert(address, Watched { behind, pages, memory, watch, uses, shut: false, closed });
         }
     }
 
     /// Starts to watch the program's own memory: the pages that it fills, if they are readable and writable.
     pub(crate) fn add_registered(&mut self, address: u64, size: u64) {
         if self.on() {
-            let page = page_size();
-            let (start, end) = (address.next_multiple_of(page), address + size - (address + size) % page);
-            self.watch(address, size, (start < end && may_be_written(start, end)).then_some((start, end)), true);
+            let writable = |pages: &(u64, u64)| ProcessMap::read().is_writable(pages.0..pages.1);
+            let pages = whole_pages(&(address..address + size)).filter(writable);
+            self.watch(address, size, pages, MemoryKind::Registered);
         }
     }
 
@@ -190,14 +207,13 @@ impl HostAccess {
         }
     }
 
-    /// Opens the program's own memory before the driver executes work: the driver has no other address for it.
-    pub(crate) fn open_registered(&mut self) {
-        for address in &self.active {
-            if let Some(area) = self.areas.get(address).filter(|area| area.registered && area.watch.is_restricted()) {
-                area.watch.open();
-                self.stale.insert(*address);
-                self.changed.store(true, Ordering::Relaxed);
-            }
+    /// Opens the program's own memory before the driver checks it, or executes work: the driver has no other address for it.
+    pub(crate) fn open_program_memory(&self) {
+        let areas = self.active.iter().filter_map(|address| self.areas.get(address));
+        for area in areas.filter(|area| area.memory != MemoryKind::OfDriver && area.watch.is_restricted()) {
+            area.watch.open();
+            self.opened.store(true, Ordering::Relaxed);
+            self.changed.store(true, Ordering::Relaxed);
         }
     }
 
@@ -220,6 +236,9 @@ impl HostAccess {
     /// `forget`, uses that it is ordered after are dropped, because no other thread has to be kept out.
     pub(crate) fn settle(&mut self, ordered: impl Fn(&Clock) -> bool, forget: bool) {
         let page = page_size();
+        if std::mem::take(self.opened.get_mut()) {
+            self.stale.extend(&self.active);
+        }
         for address in std::mem::take(&mut self.stale) {
             let Some(area) = self.areas.get_mut(&address) else { continue };
             if forget {
@@ -233,6 +252,10 @@ impl HostAccess {
             let closed = page::closed(area.pages, (address, area.behind), page, &bytes(false), &bytes(true));
             if area.uses.is_empty() {
                 self.active.remove(&address);
+                if area.memory == MemoryKind::Pageable {
+                    self.areas.remove(&address);
+                    continue;
+                }
             }
             if closed == area.closed && (closed.is_empty() || area.watch.is_closed()) {
                 continue;
@@ -270,28 +293,11 @@ impl Drop for HostAccess {
     }
 }
 
-/// Whether the system reports all pages of a range as readable and writable.
-fn may_be_written(start: u64, end: u64) -> bool {
-    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return false };
-    let mut reached = start;
-    for line in maps.lines() {
-        let mut words = line.split(' ');
-        let (Some(range), Some(access)) = (words.next(), words.next()) else { return false };
-        let address = |text: &str| u64::from_str_radix(text, 16).ok();
-        let Some((Some(first), Some(behind))) = range.split_once('-').map(|(a, b)| (address(a), address(b))) else {
-            return false;
-        };
-        if first <= reached && reached < behind {
-            if !access.starts_with("rw") {
-                return false;
-            }
-            reached = behind;
-            if reached >= end {
-                return true;
-            }
-        }
-    }
-    false
+/// The pages that bytes fill, if there is one: first byte and end.
+fn whole_pages(bytes: &Range<u64>) -> Option<(u64, u64)> {
+    let page = page_size();
+    let (start, end) = (bytes.start.checked_next_multiple_of(page)?, bytes.end - bytes.end % page);
+    (start < end).then_some((start, end))
 }
 
 #[cfg(test)]
@@ -398,16 +404,5 @@ mod tests {
             over.store(true, Ordering::Relaxed);
             assert_eq!(seen, 2000);
         });
-    }
-
-    #[test]
-    fn only_readable_and_writable_pages_count_as_writable() {
-        let pages = HostPages::new(3 * page_size(), true).unwrap();
-        let (start, end) = pages.guardable().unwrap();
-        assert!(may_be_written(start, end));
-        assert!(!may_be_written(0, end));
-        let text = "constant";
-        let start = text.as_ptr() as u64 & !(page_size() - 1);
-        assert!(!may_be_written(start, start + page_size()));
     }
 }

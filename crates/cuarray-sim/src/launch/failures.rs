@@ -20,7 +20,10 @@ use std::fmt::Write as _;
 /// Marks the context of a failed kernel as failed, and reports the failure.
 pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ticket>, fault: &Fault) {
     let (mut what, place) = described(launch, fault);
-    let closed = closed_to(state, launch.context, fault);
+    let closed = closed_to(state, launch.context, fault).or_else(|| read_only(state, fault));
+    if state.pageable_memory {
+        what = what.replace(", where nothing is allocated", ", where nothing is mapped");
+    }
     if let Some((closed, _)) = &closed {
         what = what.replace(", where nothing is allocated", closed).replace(", in constant memory", closed);
     }
@@ -85,6 +88,12 @@ pub(super) fn fail_launch(state: &mut State, launch: &Launch, ticket: Option<&Ti
     } else if let Some(ticket) = ticket.filter(|_| fault.kind != FaultKind::Interrupted) {
         state.detector.kernel_failed(ticket, what, place);
     }
+}
+
+/// For a write to pageable memory that the program has mapped for reads only: a description, and what is missing.
+fn read_only(state: &State, fault: &Fault) -> Option<(String, Advice)> {
+    let is_own = state.pageable_memory && fault.kind == FaultKind::ReadOnly && state.is_pageable(fault.address);
+    is_own.then(|| (", in read-only memory of the program".to_owned(), Advice::MakeWritable))
 }
 
 /// For an access to memory of another device that is closed to the context: a description, and what is missing.

@@ -1,6 +1,7 @@
 //! Findings within a launch: races between its threads, and accesses of single threads that are findings by themselves.
 
 use super::arguments::{argument, pointing};
+use super::reachable::PAGEABLE;
 use super::shared_arrays::name_of;
 use super::synchronization::{guards_of, missing_for_synchronization};
 use super::terms::{self, Terms, source_of};
@@ -28,7 +29,9 @@ pub(super) fn kernel_race(
     let variable = race.shared.then(|| shared_variable(launch, race.address));
     let region =
         regions.partition_point(|region| region.start <= race.address).checked_sub(1).map(|index| &regions[index]);
-    let region = region.filter(|region| !race.shared && race.address < region.end);
+    // The bounds of an allocation in pageable memory are unknown, and so is the argument that points to it.
+    let known = |region: &&Region| !race.shared && race.address < region.end && region.group != PAGEABLE;
+    let region = region.filter(known);
     let argument_of = region.and_then(|region| pointing(launch, region.start..region.end - 1));
     let side = |access: &Access| {
         let kind = if access.writes { AccessKind::Write } else { AccessKind::Read };
@@ -300,7 +303,8 @@ fn variable_before(launch: &Launch, address: u64, length: u64) -> (Variable, Adv
 /// The advice to keep within the allocations to which the parameters point from which the address of a store is computed.
 fn aimed_at(state: &State, launch: &Launch, regions: &[Region], pc: u32) -> Advice {
     let parameters = &launch.program.functions()[launch.kernel as usize].parameters;
-    let holding = |address: u64| regions.iter().find(|region| (region.start..=region.end).contains(&address));
+    let bounded = || regions.iter().filter(|region| region.group != PAGEABLE);
+    let holding = |address: u64| bounded().find(|region| (region.start..=region.end).contains(&address));
     let pointers = launch.program.pointers_of_store(pc, &launch.parameters);
     let described = pointers.iter().filter_map(|(offset, address)| {
         let Region { start, end, .. } = *holding(*address)?;

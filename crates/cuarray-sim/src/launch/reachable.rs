@@ -3,20 +3,81 @@
 use crate::memory::allocations;
 use crate::module::loading;
 use crate::objects::allocation::{Allocation, Kind, Reachable};
+use crate::objects::launch::Launch;
+use crate::pages::process_map::{Owner, ProcessMap};
 use crate::pages::reservation::Reservation;
+use crate::pages::{page_size, probe};
 use crate::state::State;
 use cuarray_abi::*;
 use cuarray_ptx::{Alias, Region, Space};
 use std::cmp::Reverse;
+use std::ops::Range;
 use std::sync::Arc;
 
-/// All memory that a kernel of a context can reach. It is collected again only after a change of the memory.
-pub(super) fn reachable(state: &mut State, context: CUcontext) -> Arc<Reachable> {
-    if let Some(known) = state.memory.known_reachable(context) {
-        return known;
+/// The group of all pageable memory, which no address is.
+pub(super) const PAGEABLE: u64 = 1;
+
+/// All memory that a launch can reach. The driver's memory is collected again only after a change. Pageable memory is collected for each
+/// launch that may use it, because the driver does not see its changes.
+pub(super) fn reachable(state: &mut State, launch: &Launch) -> Arc<Reachable> {
+    let context = launch.context;
+    let of_driver = match state.memory.known_reachable(context) {
+        Some(known) => known,
+        None => {
+            let reachable = Reachable { regions: regions(state, context), aliases: aliases(state, context) };
+            state.memory.keep_reachable(context, reachable)
+        }
+    };
+    if !state.pageable_memory || !may_use_pageable(state, launch) {
+        return of_driver;
     }
-    let reachable = Reachable { regions: regions(state, context), aliases: aliases(state, context) };
-    state.memory.keep_reachable(context, reachable)
+    let mut regions = pageable(&ProcessMap::read(), &taken(state));
+    regions.extend(&of_driver.regions);
+    regions.sort_unstable_by_key(|region| region.start);
+    Arc::new(Reachable { regions, aliases: of_driver.aliases.clone() })
+}
+
+/// Whether a launch may use pageable memory: it receives an address of it, has one in its code, or loads addresses. Addresses of memory that
+/// was unmapped since the launch are illegal either way.
+fn may_use_pageable(state: &State, launch: &Launch) -> bool {
+    let mut words = launch.addresses().chain(launch.constants.iter().copied());
+    launch.program.may_load_addresses(launch.kernel)
+        || words.any(|word| state.is_pageable(word) && probe::is_range_readable(word, 1))
+}
+
+/// The ranges of host addresses that are not pageable memory, in ascending order: registered memory, and the pages that the driver has
+/// allocated, with those behind them.
+fn taken(state: &State) -> Vec<Range<u64>> {
+    let page = page_size();
+    let on_host = state.memory.iter().filter(|allocation| !allocation.kind.on_device());
+    let ranges = on_host.map(|allocation| {
+        let (start, end) = (allocation.address, allocation.address + allocation.size);
+        match allocation.kind {
+            Kind::Registered { .. } => start..end,
+            _ => start - start % page..end.next_multiple_of(page) + page,
+        }
+    });
+    ranges.collect()
+}
+
+/// The parts of readable memory that lie outside of the taken ranges, which are in ascending order.
+fn pageable(map: &ProcessMap, taken: &[Range<u64>]) -> Vec<Region> {
+    let mut regions: Vec<Region> = Vec::new();
+    let mut add = |start: u64, end: u64, writable: bool| match regions.last_mut() {
+        Some(last) if last.end == start && last.writable == writable => last.end = end,
+        _ if start < end => regions.push(Region { start, end, host: start, writable, slack: 0, group: PAGEABLE }),
+        _ => {}
+    };
+    for mapped in map.iter().filter(|mapped| mapped.readable && mapped.owner != Owner::System) {
+        let mut start = mapped.start;
+        let first = taken.partition_point(|range| range.end <= start);
+        for range in taken[first..].iter().take_while(|range| range.start < mapped.end) {
+            add(start, range.start.max(start), mapped.writable);
+            start = start.max(range.end);
+        }
+        add(start.min(mapped.end), mapped.end, mapped.writable);
+    }
+    regions
 }
 
 /// The memory of a context's kernels in ascending order.

@@ -100,7 +100,7 @@ fn report_threads(state: &mut State, launch: &Launch, ticket: &Ticket, regions: 
 pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, ticket: Option<&Ticket>) -> Accesses {
     fix_limits(state, launch);
     let heap = if launch.program.allocates() { heap_of(state, launch.context) } else { None };
-    let reachable = reachable(state, launch.context);
+    let reachable = reachable(state, launch);
     let textures = textures::table(state);
     state.code.executed_launches += 1;
     let (heap, assertions, conditions) = (heap.map(LaunchHeap::new), Mutex::default(), Mutex::default());

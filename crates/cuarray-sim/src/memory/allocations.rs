@@ -22,10 +22,14 @@ pub(crate) fn side(
 ) -> Result<Side, CUresult> {
     let Some(allocation) = state.memory.find(address) else {
         let of_driver = state.arena_of(address).is_some() || state.memory.holding(address).is_some();
-        if address == 0 || declared == Declared::Device || of_driver {
+        let is_device_only = declared == Declared::Device && !state.pageable_memory;
+        if address == 0 || is_device_only || of_driver {
             return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
         }
-        // Memory of the program that the driver did not allocate may be any number.
+        // Memory of the program that the driver did not allocate may be any number. Its pages may be closed to the host.
+        if state.pageable_memory {
+            state.host_access.open_program_memory();
+        }
         let accessible = match access {
             AccessKind::Write => probe::is_range_writable(address, length),
             _ => probe::is_range_readable(address, length),

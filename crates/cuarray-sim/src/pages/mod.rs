@@ -7,6 +7,7 @@ pub(crate) mod backing;
 pub(crate) mod host_pages;
 pub(crate) mod ipc;
 pub(crate) mod probe;
+pub(crate) mod process_map;
 pub(crate) mod reservation;
 pub(crate) mod shared_event;
 pub(crate) mod shared_file;

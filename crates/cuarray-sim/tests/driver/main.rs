@@ -32,6 +32,7 @@ mod memory;
 mod memory_operations;
 mod module_checks;
 mod ordering;
+mod pageable_memory;
 mod peer_access;
 mod planted;
 mod pools;

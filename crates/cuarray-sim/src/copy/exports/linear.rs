@@ -59,7 +59,9 @@ pub(super) fn transfer_noted(
         }
     };
     let late = late && from == Side::Pageable && !waits;
-    let bytes = if from == Side::Pageable && !waits && !late {
+    // A kernel may write pageable memory before the copy reads it, so it is read in the order of the stream, and not now.
+    let ordered = from == Side::Pageable && !waits && !late && state.pageable_memory;
+    let bytes = if from == Side::Pageable && !waits && !late && !ordered {
         // SAFETY: the program's memory is readable during the call, by the driver's contract.
         Source::Staged(unsafe { stage(source.place, extent)? })
     } else {
@@ -71,7 +73,9 @@ pub(super) fn transfer_noted(
     match mode {
         // The copy runs now, because the program may free its memory after this call. The manual does not promise
         // that the copy is done, so the call orders nothing.
-        SyncMode::Async(_) if waits && !host(from) => drop(execution::force(call.driver, state, vec![point])),
+        SyncMode::Async(_) if ordered || waits && !host(from) => {
+            drop(execution::force(call.driver, state, vec![point]))
+        }
         _ if waits => wait(call, state, stream, point),
         _ => {}
     }

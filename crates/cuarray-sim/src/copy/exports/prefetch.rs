@@ -1,4 +1,4 @@
-//! Prefetches and discards in batches, and the locations of managed memory.
+//! Prefetches and discards in batches, and the locations of memory.
 //!
 //! Driver API: [memory management](https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html).
 
@@ -6,7 +6,7 @@ use crate::capture;
 use crate::copy::exports::{check_indices, check_stream, overwrite};
 use crate::driver::Call;
 use crate::execution::submit;
-use crate::memory::exports::pointer::{check_managed, checked, location_of, locations, managed};
+use crate::memory::exports::pointer::{checked, location_of, locations, migratable};
 use crate::objects::work::Work;
 use crate::parameters::{In, Out};
 use crate::state::State;
@@ -27,7 +27,9 @@ fn prefetch(
     let stream = lookup::stream_of(&mut state, call, current, stream)?;
     capture::forbid_in_capture(&mut state, stream)?;
     let location = location(&state)?;
-    managed(&mut state, dev_ptr, count)?.advice.prefetched = Some(location);
+    if let Some(allocation) = migratable(&mut state, dev_ptr, count)? {
+        allocation.advice.prefetched = Some(location);
+    }
     drop(submit(call, state, stream, Work::Wait, Vec::new())?);
     Ok(())
 }
@@ -102,7 +104,7 @@ pub(crate) fn cuMemDiscardBatchAsync(
     let (addresses, sizes) = unsafe { (dptrs.list(count)?, sizes.list(count)?) };
     let (mut state, handle) = lookup::stream(call, stream)?;
     capture::forbid_in_capture(&mut state, handle)?;
-    addresses.iter().zip(&sizes).try_for_each(|(address, size)| check_managed(&mut state, *address, *size))?;
+    addresses.iter().zip(&sizes).try_for_each(|(address, size)| migratable(&mut state, *address, *size).map(drop))?;
     drop(state);
     addresses.into_iter().zip(sizes).try_for_each(|(address, size)| overwrite(call, address, size, stream))
 }

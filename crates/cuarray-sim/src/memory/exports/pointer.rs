@@ -216,9 +216,12 @@ pub(crate) fn managed(state: &mut State, address: u64, count: usize) -> Result<&
     (fits && managed).then_some(allocation).ok_or(INVALID_VALUE)
 }
 
-/// Checks a range of managed memory.
-pub(crate) fn check_managed(state: &mut State, address: u64, count: usize) -> Result<(), CUresult> {
-    managed(state, address, count).map(|_| ())
+/// A range that can migrate: of managed memory, or `None` for pageable memory that devices access.
+pub(crate) fn migratable(state: &mut State, address: u64, count: usize) -> Result<Option<&mut Allocation>, CUresult> {
+    if state.pageable_memory && count > 0 && state.memory.holding(address).is_none() {
+        return allocations::side(state, address, count as u64, Declared::Unified, AccessKind::Read).map(|_| None);
+    }
+    managed(state, address, count).map(Some)
 }
 
 /// The location of a range: of managed memory that of the last prefetch, and the host without one; of the program's own memory
@@ -353,7 +356,9 @@ fn advise(
     location: Option<CUmemLocation>,
 ) -> Result<(), CUresult> {
     let device = device_of(location);
-    let kept = &mut managed(state, dev_ptr, count)?.advice;
+    // No query returns the advice of pageable memory, by the manual.
+    let mut unseen = Advice::default();
+    let kept = migratable(state, dev_ptr, count)?.map_or(&mut unseen, |allocation| &mut allocation.advice);
     match advice {
         CU_MEM_ADVISE_SET_READ_MOSTLY => kept.read_mostly = true,
         CU_MEM_ADVISE_UNSET_READ_MOSTLY => kept.read_mostly = false,
