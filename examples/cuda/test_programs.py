@@ -130,6 +130,17 @@ def test_fat_binary_of_each_kind_is_read(build: Build, libraries: Path, kind: st
     assert (printed, said) == (OUTPUT["symbols"], "")
 
 
+def test_kernel_uses_pageable_memory_on_request(build: Build, libraries: Path) -> None:
+    program = build("pageable", "-arch=compute_90", "-g")
+    assert run([program], toolchain.environment(libraries))[0] == "no access to pageable memory\n"
+    settings = toolchain.environment(libraries, CUARRAY_SIM_PAGEABLE_MEMORY="1", CUARRAY_SIM_EXIT_STATUS="66")
+    printed, said = run([program], settings)
+    assert (printed, said) == ("count: 262144, numbers: 100000, squares: 3969\nunregistered: 1\n", "")
+    said = run([program, "early"], settings, status=66)[1]
+    assert "data-race" in said
+    assert f"pageable.cu:{line_of('pageable.cu', 'too early')}" in said
+
+
 def test_program_for_a_newer_device_has_no_kernel_image(build: Build, libraries: Path) -> None:
     program = build("symbols", "-arch=compute_100")
     settings = toolchain.environment(libraries, CUARRAY_SIM_LEAKS="0")

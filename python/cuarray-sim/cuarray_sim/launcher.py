@@ -88,6 +88,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         install(
             devices=options.devices,
             host_readable=options.host_readable,
+            pageable_memory=options.pageable_memory,
             trace=options.trace,
             schedule=options.schedule,
             report=options.report,
@@ -189,6 +190,12 @@ def _parser() -> argparse.ArgumentParser:
         action="store_const",
         const=True,
         help="let the host read device memory, as an MPI built without CUDA must",
+    )
+    parser.add_argument(
+        "--pageable-memory",
+        action="store_const",
+        const=True,
+        help="let kernels use any memory of the program, as on Grace Hopper or with heterogeneous memory management",
     )
     parser.add_argument(
         "--trace",

@@ -71,6 +71,7 @@ def install(
     *,
     devices: int | None = None,
     host_readable: bool | None = None,
+    pageable_memory: bool | None = None,
     trace: str | os.PathLike[str] | None = None,
     schedule: str | None = None,
     report: str | os.PathLike[str] | None = None,
@@ -84,6 +85,8 @@ def install(
     :param devices: the number of devices, 1 to 8 (``CUARRAY_SIM_DEVICES``; 1 by default).
     :param host_readable: whether the host may access device memory directly (``CUARRAY_SIM_HOST_READABLE``). By default such
         an access faults, as on a GPU. An MPI built without CUDA needs ``True``.
+    :param pageable_memory: whether devices access the program's own memory, as on Grace Hopper or with heterogeneous memory management
+        (``CUARRAY_SIM_PAGEABLE_MEMORY``).
     :param trace: a file that receives a line for each driver call (``CUARRAY_SIM_TRACE``).
     :param schedule: when enqueued work runs (``CUARRAY_SIM_SCHEDULE``). The default is ``"lazy"``, as late as the driver's
         rules allow. Others are ``"eager"``, once it is enqueued; ``"random:SEED"``, in a random order; ``"replay:..."``, in an
@@ -107,7 +110,9 @@ def install(
     >>> cuarray_sim.install().name
     'libcuda.so.1'
     """
-    options = _environment_of(devices, host_readable, schedule)
+    options = _environment_of(devices, schedule)
+    switches = {"HOST_READABLE": host_readable, "PAGEABLE_MEMORY": pageable_memory}
+    options.update({f"CUARRAY_SIM_{name}": "1" if on else "0" for name, on in switches.items() if on is not None})
     if runtime is not None:
         options[RUNTIME] = "1" if runtime else "0"
     files = {"CUARRAY_SIM_TRACE": trace, "CUARRAY_SIM_REPORT": report, "CUARRAY_SIM_SUPPRESSIONS": suppressions}
@@ -166,15 +171,13 @@ def _report_interrupted(process: int) -> None:
         print(f"cuarray-sim: no report after the interrupt: {error}", file=sys.stderr)
 
 
-def _environment_of(devices: int | None, host_readable: bool | None, schedule: str | None) -> dict[str, str]:
+def _environment_of(devices: int | None, schedule: str | None) -> dict[str, str]:
     """Return the given options as the environment variables that the library reads."""
     options = {}
     if devices is not None:
         if isinstance(devices, bool) or not isinstance(devices, int) or not 1 <= devices <= MOST_DEVICES:
             raise ValueError(f"devices is {devices!r}; expected an integer from 1 to {MOST_DEVICES}")
         options["CUARRAY_SIM_DEVICES"] = str(devices)
-    if host_readable is not None:
-        options["CUARRAY_SIM_HOST_READABLE"] = "1" if host_readable else "0"
     if schedule is not None:
         if not isinstance(schedule, str) or not SCHEDULE.fullmatch(schedule):
             raise ValueError(f"schedule is {schedule!r}; expected {SCHEDULES}")
