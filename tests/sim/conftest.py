@@ -54,7 +54,7 @@ def outside_of_continuous_integration(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def findings_of(simulator: str) -> Any:
     """Return a function that returns the findings so far."""
-    return lambda: cuarray_sim.findings()["findings"]
+    return lambda: cuarray_sim.findings(history=False)["findings"]
 
 
 @pytest.fixture(params=["lazy", "eager"])

@@ -50,6 +50,11 @@ assert finding["kind"] == "data-race" and finding["bytes"] == {"address": memory
 assert [side["call"] for side in finding["sides"]] == ["cuMemsetD8Async"] * 2
 assert [report["lanes"][side["lane"]]["handle"] for side in finding["sides"]] == [first.value, second.value]
 assert report["operations"][-1]["ordinal"] == finding["sides"][1]["ordinal"]
+alone = cuarray_sim.findings(history=False)
+ordinals = [[operation["ordinal"] for operation in each["operations"]] for each in (report, alone)]
+assert ordinals[1] == [side["ordinal"] for side in finding["sides"]] and set(ordinals[1]) < set(ordinals[0])
+assert alone["forgotten"] == report["forgotten"] + len(ordinals[0]) - 2
+assert [alone["lanes"][side["lane"]]["handle"] for side in alone["findings"][0]["sides"]] == [first.value, second.value]
 text = cuarray_sim.report()
 assert text.startswith("[1] data-race: stream 2 writes 64 bytes that stream 1 writes") and "missing: record an event on stream 1" in text
 assert cuarray_sim.report("coloured").startswith("\\x1b[")

@@ -183,12 +183,12 @@ impl Sim {
     /// assert_eq!(report.findings[0].kind, Kind::DataRace);
     /// ```
     pub fn report(&self) -> finding::Report {
-        report::make(&self.driver, false)
+        report::make(&self.driver, false, true)
     }
 
     /// The findings so far, with all live objects as leaks.
     pub fn report_with_leaks(&self) -> finding::Report {
-        report::make(&self.driver, true)
+        report::make(&self.driver, true, true)
     }
 
     /// Discards the findings so far.

@@ -34,6 +34,7 @@ Format = Literal["text", "coloured", "json", "trace", "html", "sarif", "github"]
 
 _FLAGS: dict[Format, int] = {"json": 0, "text": 1, "coloured": 2, "html": 8, "trace": 16, "sarif": 32, "github": 64}
 _LEAKS = 4
+_FINDINGS_ALONE = 128
 
 KINDS = (
     "data-race",
@@ -248,10 +249,11 @@ class Report(TypedDict):
     """The memory of the search at the time of the report."""
 
 
-def findings(*, leaks: bool = False) -> Report:
+def findings(*, leaks: bool = False, history: bool = True) -> Report:
     """Return the findings of this process so far.
 
     :param leaks: whether to report live memory as leaks.
+    :param history: whether to report the operations that no finding is about, too. There may be thousands.
     :raises RuntimeError: the simulated driver is not installed in this process.
 
     >>> import cuarray_sim
@@ -259,7 +261,7 @@ def findings(*, leaks: bool = False) -> Report:
     >>> cuarray_sim.findings()["findings"]
     []
     """
-    return cast(Report, json.loads(report("json", leaks=leaks)))
+    return cast(Report, json.loads(_report(_FLAGS["json"] if history else _FINDINGS_ALONE, leaks)))
 
 
 def report(format: Format = "text", *, leaks: bool = False) -> str:
@@ -277,7 +279,11 @@ def report(format: Format = "text", *, leaks: bool = False) -> str:
     """
     if format not in _FLAGS:
         raise ValueError(f"format is {format!r}; expected one of {', '.join(map(repr, _FLAGS))}")
-    result, text = ask("cuarraySimFindings", ctypes.c_uint(_FLAGS[format] | (_LEAKS if leaks else 0)))
+    return _report(_FLAGS[format], leaks)
+
+
+def _report(flags: int, leaks: bool) -> str:
+    result, text = ask("cuarraySimFindings", ctypes.c_uint(flags | (_LEAKS if leaks else 0)))
     if result != 0:
         raise RuntimeError(f"the simulated driver returned no report: CUresult {result}")
     return text

@@ -175,7 +175,7 @@ class FindingCheck:
 
     def _show(self, item: pytest.Item, phase: str) -> None:
         """Add the findings to the test's own failure, and clear them."""
-        found = findings()
+        found = findings(history=False)
         if kinds := self._count(found):
             text = report() + self._draw()
             item.add_report_section(phase, "findings", text)
@@ -185,9 +185,9 @@ class FindingCheck:
 
     def _check(self) -> None:
         """Fail if there are unexpected findings, or expected ones are missing; clear the findings."""
-        # The text is empty without findings, and cheaper than the report with its history.
+        # The text is empty without findings.
         text = report()
-        found = findings() if text or self.suppressions is not None else None
+        found = findings(history=False) if text or self.suppressions is not None else None
         kinds = set() if found is None else self._count(found)
         unexpected = kinds - self.marks.expected - self.marks.allowed
         missing = self.marks.expected - kinds
@@ -344,7 +344,7 @@ class FindingCheck:
             terminalreporter.write_line(f"cuarray-sim: {unchecked}", yellow=True)
         if self.suppressions is not None:
             used = self.total.get("suppressed", Counter())
-            for each in findings()["suppressed"]:
+            for each in findings(history=False)["suppressed"]:
                 if str(each["line"]) not in used:
                     text = f"{self.suppressions}:{each['line']}: nothing was suppressed by: {each['text']}"
                     terminalreporter.write_line(f"cuarray-sim: {text}", yellow=True)

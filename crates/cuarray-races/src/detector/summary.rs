@@ -43,9 +43,18 @@ impl Detector {
     /// The findings so far, with the history. With `leaks`, live allocations and handles are findings too; those are not
     /// remembered, since they may yet be released.
     pub fn report(&self, leaks: bool) -> Report {
+        self.report_with(self.history.iter(), leaks)
+    }
+
+    /// Like [`report`](Detector::report), without the operations that no finding is about.
+    pub fn report_findings(&self, leaks: bool) -> Report {
+        self.report_with(std::iter::empty(), leaks)
+    }
+
+    fn report_with<'a>(&'a self, history: impl Iterator<Item = &'a Arc<Operation>>, leaks: bool) -> Report {
         let mut lanes = Lanes::default();
         let mut operations: BTreeMap<u64, &Arc<Operation>> =
-            self.history.iter().map(|operation| (operation.ordinal, operation)).collect();
+            history.map(|operation| (operation.ordinal, operation)).collect();
         let leaked = if leaks { self.leaks() } else { Vec::new() };
         let found = || self.findings.all.iter().chain(&leaked);
         for party in found().flat_map(|(found, _)| &found.parties) {

@@ -11,10 +11,11 @@ use cuarray_races::finding::Report;
 use cuarray_races::suppression;
 use std::path::PathBuf;
 
-/// All findings, and if `leaks`, live objects as leaks. Pending work whose accesses are not known yet runs first.
-pub(crate) fn make(driver: &Driver, leaks: bool) -> Report {
+/// All findings, and if `leaks`, live objects as leaks. Pending work whose accesses are not known yet runs first. With `history`, the report
+/// has the operations that no finding is about, too.
+pub(crate) fn make(driver: &Driver, leaks: bool, history: bool) -> Report {
     let leaks = leaks && driver.config.as_ref().is_ok_and(|config| config.leaks != Some(false));
-    let report = of(&known(driver), leaks);
+    let report = of(&known(driver), leaks, history);
     completed(driver, report)
 }
 
@@ -24,14 +25,15 @@ pub(crate) fn make_last(driver: &Driver, leaks: bool) -> Option<Report> {
     let mut state = driver.try_lock()?;
     host::take_host_accesses(&mut state);
     let state = if state.host_functions == 0 { resolved(driver, state) } else { state };
-    let report = of(&state, leaks);
+    let report = of(&state, leaks, true);
     drop(state);
     Some(completed(driver, report))
 }
 
 /// The report of the detector, with the memory that launches left out.
-fn of(state: &State, leaks: bool) -> Report {
-    Report { watched: watched(state), ..state.detector.report(leaks) }
+fn of(state: &State, leaks: bool, history: bool) -> Report {
+    let report = if history { state.detector.report(leaks) } else { state.detector.report_findings(leaks) };
+    Report { watched: watched(state), ..report }
 }
 
 /// Adds source lines and suppressions to a report. The driver must not be locked, because this reads files.

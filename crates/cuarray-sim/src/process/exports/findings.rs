@@ -43,6 +43,8 @@ const TRACE: c_uint = 16;
 const SARIF: c_uint = 32;
 /// Flag: commands of GitHub's workflows.
 const WORKFLOW_COMMANDS: c_uint = 64;
+/// Flag: JSON without the operations that no finding is about.
+const FINDINGS_ALONE: c_uint = 128;
 
 /// Writes the report of the calling thread's driver, and a nul, to `buf`: JSON, or the format in `flags`. Pending work
 /// whose accesses are not known yet runs first. Buffer and length are as for `cuarraySimStatistics`.
@@ -57,9 +59,11 @@ pub(crate) unsafe extern "C" fn cuarraySimFindings(
     len: *mut usize,
 ) -> CUresult {
     with_driver(|driver| {
-        let report = || report::make(driver, flags & LEAKS != 0);
-        let text = match flags & !LEAKS {
-            0 => report().json(),
+        let format = flags & !LEAKS;
+        let history = matches!(format, 0 | HTML | TRACE);
+        let report = || report::make(driver, flags & LEAKS != 0, history);
+        let text = match format {
+            0 | FINDINGS_ALONE => report().json(),
             TEXT => report().text(false),
             COLOURED => report().text(true),
             HTML => report().html(),
