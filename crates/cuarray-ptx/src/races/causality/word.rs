@@ -95,10 +95,13 @@ impl Words {
             return true;
         }
         let is_whole = kind == Kind::Read || (offset | size).is_multiple_of(WORD);
-        self.words[of(offset, size)].iter().filter(|word| word.last != NONE).all(|word| {
-            is_whole
-                && (view.has_settled(self.block, word.newest)
-                    || !word.several && self.mark(word).unknown(view, actor) == 0)
+        // An access may reach the next page.
+        self.words.get(of(offset, size)).is_some_and(|words| {
+            words.iter().filter(|word| word.last != NONE).all(|word| {
+                is_whole
+                    && (view.has_settled(self.block, word.newest)
+                        || !word.several && self.mark(word).unknown(view, actor) == 0)
+            })
         })
     }
 
@@ -203,7 +206,10 @@ impl Words {
     /// The words with operations that a range overlaps.
     pub(super) fn used(&self, offset: u32, size: u32) -> impl Iterator<Item = u32> + use<> {
         let range = if self.list.is_empty() { 0..0 } else { of(offset, size) };
-        let used: Vec<u32> = range.filter(|index| self.words[*index].last != NONE).map(|index| index as u32).collect();
+        let used: Vec<u32> = range
+            .filter(|index| self.words.get(*index).is_some_and(|word| word.last != NONE))
+            .map(|index| index as u32)
+            .collect();
         used.into_iter()
     }
 
