@@ -147,21 +147,30 @@ impl Machine<'_> {
     fn complete(&mut self, size: u32) -> (u64, u64) {
         let lane = Self::first(self.mask);
         let first = self.addresses[lane as usize];
-        let row = first.wrapping_sub(u64::from(lane * size));
+        let distance = self.distance(lane);
+        let start = first.wrapping_sub(u64::from(lane).wrapping_mul(distance));
         let (mut differ, mut stray) = (0, 0);
         for (lane, address) in self.addresses.iter().enumerate() {
             let takes_part = u64::from(self.mask >> lane & 1).wrapping_neg();
             differ |= (address ^ first) & takes_part;
-            stray |= (address ^ row.wrapping_add(lane as u64 * u64::from(size))) & takes_part;
+            stray |= (address ^ start.wrapping_add(distance.wrapping_mul(lane as u64))) & takes_part;
         }
-        let step = if differ != 0 && stray == 0 { u64::from(size) } else { 0 };
-        let start = first.wrapping_sub(u64::from(lane) * step);
+        let (start, step) = if differ != 0 && stray == 0 { (start, distance) } else { (first, 0) };
         for (lane, address) in self.addresses.iter_mut().enumerate() {
             if self.mask >> lane & 1 == 0 {
-                *address = start.wrapping_add(lane as u64 * step);
+                *address = start.wrapping_add(step.wrapping_mul(lane as u64));
             }
         }
-        (differ, stray)
+        (differ, if distance == u64::from(size) { stray } else { u64::MAX })
+    }
+
+    /// The distance of the addresses of neighbouring lanes, if all are in a row with those of the first lane, and of the next one, that take part.
+    fn distance(&self, lane: u32) -> u64 {
+        let others = self.mask & (self.mask - 1);
+        let next = others.trailing_zeros();
+        let apart = u64::from(next.wrapping_sub(lane)).max(1);
+        let bytes = self.addresses[next as usize & 31].wrapping_sub(self.addresses[lane as usize]);
+        if others != 0 && bytes % apart == 0 { bytes / apart } else { 0 }
     }
 
     /// Computes the hull; `near` means that addresses differ in the lower 32 bits only.
@@ -297,18 +306,23 @@ impl Machine<'_> {
             self.meet_updates(index, size);
         }
         let mut meets = false;
-        let mut rest = if self.unused > 0 { 0 } else { self.mask };
-        if self.unused > 0 {
+        let chains = self.chains.without_gaps(size);
+        if self.unused > 0 || (chains.same | chains.next) & !1 & self.mask == 0 {
             let bytes = u64::from(size - self.unused);
-            for lane in (0..32).filter(|lane| self.mask >> lane & 1 == 1) {
-                meets |= self.recorder.note(index, self.addresses[lane] - start, bytes, write);
+            meets = self.recorder.note_each(
+                index,
+                bits(self.mask).map(|lane| self.addresses[lane as usize] - start),
+                bytes,
+                write,
+            );
+        } else {
+            let mut rest = self.mask;
+            while rest != 0 {
+                let run;
+                (run, rest) = chains.run(rest);
+                let bytes = size + run.step * (run.count - 1);
+                meets |= self.recorder.note(index, self.addresses[run.lane as usize] - start, bytes.into(), write);
             }
-        }
-        while rest != 0 {
-            let run;
-            (run, rest) = self.chains.run(rest);
-            let bytes = size + run.step * (run.count - 1);
-            meets |= self.recorder.note(index, self.addresses[run.lane as usize] - start, bytes.into(), write);
         }
         if meets && !write {
             bits(self.mask)

@@ -244,10 +244,10 @@ impl Machine<'_> {
         if in_variables && !write && self.has_written_each(start, size) {
             return;
         }
-        let mut rest = self.mask;
+        let (mut rest, chains) = (self.mask, self.chains.without_gaps(size));
         while rest != 0 {
             let run;
-            (run, rest) = self.chains.run(rest);
+            (run, rest) = chains.run(rest);
             let first = self.addresses[run.lane as usize & 31] - start;
             let last = first + u64::from(run.step * (run.count - 1));
             if self.is_between_shared(first, last + u64::from(size)) {

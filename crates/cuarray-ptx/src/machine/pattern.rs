@@ -18,22 +18,42 @@ pub(crate) struct Chains {
     pub(super) same: u32,
     /// Lanes whose address is that of the previous lane plus `stride` bytes.
     pub(super) next: u32,
+    /// The size of the access, or the distance of elements with gaps between them.
     pub(super) stride: u32,
 }
+
+/// The greatest distance of elements that count as a row.
+const FARTHEST: u32 = 512;
 
 /// Consecutive lanes whose addresses are `step` bytes apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Run {
     pub lane: u32,
     pub count: u32,
-    /// Zero, or the size of the access.
+    /// Zero, or the stride of the chains.
     pub step: u32,
 }
 
 impl Chains {
-    /// Compares the addresses of neighbouring lanes, which differ in the lower 32 bits only.
+    /// Compares the addresses of neighbouring lanes, which differ in the lower 32 bits only, for an access of a size.
     #[inline(always)]
-    pub(super) fn of(addresses: &[u64; 32], stride: u32) -> Chains {
+    pub(super) fn of(addresses: &[u64; 32], size: u32) -> Chains {
+        let chains = Chains::with_stride(addresses, size);
+        let distance = addresses[1].wrapping_sub(addresses[0]);
+        if chains.next > 1 || chains.same > 1 || !(u64::from(size)..=FARTHEST.into()).contains(&distance) {
+            return chains;
+        }
+        Chains::with_stride(addresses, distance as u32)
+    }
+
+    /// These chains, in which elements of a size with gaps between them are apart.
+    #[inline(always)]
+    pub(super) fn without_gaps(self, size: u32) -> Chains {
+        if self.stride > size { Chains { same: self.same, next: 0, stride: size } } else { self }
+    }
+
+    #[inline(always)]
+    fn with_stride(addresses: &[u64; 32], stride: u32) -> Chains {
         let (mut same, mut next) = (0, 0);
         for at in (0..32).step_by(8) {
             let (mut piece_same, mut piece_next) = (0, 0);
@@ -47,6 +67,9 @@ impl Chains {
             }
             same |= piece_same << at;
             next |= piece_next << at;
+        }
+        if next | 1 == u32::MAX {
+            next = u32::MAX;
         }
         Chains { same, next, stride }
     }

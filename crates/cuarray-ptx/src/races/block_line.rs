@@ -24,8 +24,7 @@ impl Part<'_> {
     }
 
     fn slot_at(&self, piece: u32) -> Slot {
-        let origin = self.slot.origin;
-        Slot { origin: origin.of(origin.thread() & !31 | self.lanes.first_at(piece)), ..self.slot }
+        self.slot.of(self.lanes.first_at(piece))
     }
 }
 
@@ -35,10 +34,10 @@ pub(super) struct Mark {
     pub one: Slot,
     other: Slot,
     pub pieces: u32,
-    /// The last time of the access, if it is [alone](super::one_warp_lines).
+    /// The last time of the access, if it is [alone](super::one_thread_pieces).
     pub clock: u32,
     pub lanes: Lanes,
-    /// For writes, the index of the digests.
+    /// For writes, the digest of the value, or the index of the digests if the lanes are a row.
     pub values: u32,
     /// The pieces to which the block wrote several values.
     pub varied: u32,
@@ -58,7 +57,7 @@ struct Chained {
 
 /// The end of a list, and the index of what is missing.
 pub(super) const END: u32 = u32::MAX;
-/// The bit of a line whose accesses are [alone](super::one_warp_lines), among its kinds.
+/// The bit of a line whose accesses are [alone](super::one_thread_pieces), among its kinds.
 pub(super) const ALONE: u32 = 1 << 31;
 /// The bit of [`Line::chains`] for a line with a list for each piece.
 const TABLE: u32 = 1 << 31;
@@ -82,8 +81,8 @@ pub(super) struct Line {
     pub marks: u32,
     /// The first record; with [`TABLE`], the index of the first records of the pieces.
     chains: u32,
-    /// The pieces that have records.
-    recorded: u32,
+    /// The pieces that have records. In a line whose accesses are alone, those of the marks.
+    pub recorded: u32,
     /// The pieces that have several, or one of several units.
     again: u32,
 }
@@ -99,7 +98,18 @@ impl Line {
     pub(super) fn may_conflict(&self) -> bool {
         let read_only = self.kinds == 1 << Kind::Read as u32;
         let atomic_only = self.kinds == 1 << Kind::Atomic as u32;
-        self.unit == SEVERAL && self.kinds != 0 && !read_only && !atomic_only
+        self.unit == SEVERAL && self.kinds & ALONE == 0 && self.kinds != 0 && !read_only && !atomic_only
+    }
+
+    /// Notes a kind of access by a unit.
+    #[inline(always)]
+    pub(super) fn note(&mut self, unit: u32, kind: Kind) {
+        if self.kinds == 0 {
+            self.unit = unit;
+        } else if self.unit != unit {
+            self.unit = SEVERAL;
+        }
+        self.kinds |= 1 << kind as u32;
     }
 }
 
@@ -138,13 +148,7 @@ impl Store {
     /// Adds an access to a line.
     #[inline(always)]
     pub(super) fn touch(&mut self, line: &mut Line, part: &Part<'_>) {
-        let unit = part.slot.block >> self.ranks;
-        if line.kinds == 0 {
-            line.unit = unit;
-        } else if line.unit != unit {
-            line.unit = SEVERAL;
-        }
-        line.kinds |= 1 << part.slot.origin.kind() as u32;
+        line.note(part.slot.block >> self.ranks, part.slot.origin.kind());
         if part.pieces.count_ones() < FEW || !self.touch_row(line, part) {
             self.touch_each(line, part);
         }
@@ -153,13 +157,13 @@ impl Store {
     #[inline(always)]
     fn touch_row(&mut self, line: &mut Line, part: &Part<'_>) -> bool {
         let (mut at, mut count) = (line.marks, 0);
-        while let Some(mark) = self.marks.get_mut(at as usize) {
+        while let Some(mark) = self.marks.get(at as usize) {
             let alike = mark.one.origin.is_alike(part.slot.origin) && mark.lanes == part.lanes;
-            if alike && mark.join(part, self.ranks, &self.values) {
+            let next = mark.next;
+            if alike && self.join(at as usize, part) {
                 return true;
             }
-            at = mark.next;
-            count += 1;
+            (at, count) = (next, count + 1);
         }
         if count < MARKS {
             self.push(line, part, 0);
@@ -172,10 +176,10 @@ impl Store {
     pub(super) fn push(&mut self, line: &mut Line, part: &Part<'_>, clock: u32) {
         let mut values = END;
         if part.slot.origin.kind() == Kind::Write {
-            values = self.values.len() as u32;
-            if part.lanes == (Lanes::row(0, 0)) {
+            values = if part.lanes.is_row() { self.values.len() as u32 } else { part.value(0) };
+            if part.lanes == (Lanes::row(0, 1)) {
                 self.values.push(*part.values);
-            } else {
+            } else if part.lanes.is_row() {
                 self.values.push(std::array::from_fn(|piece| part.value(piece as u32)));
             }
         }
@@ -185,15 +189,41 @@ impl Store {
         self.marks.push(Mark { one, other, pieces, clock, lanes, values, varied: 0, earlier: 0, next });
     }
 
+    /// The digest of what a mark wrote to a piece.
+    #[inline(always)]
+    pub(super) fn value(&self, mark: &Mark, piece: u32) -> u32 {
+        match mark.lanes.is_row() {
+            true => self.values.get(mark.values as usize).map_or(0, |values| values[piece as usize]),
+            false => mark.values,
+        }
+    }
+
+    /// The pieces of an access to which it writes another value than a mark of the same instruction.
+    #[inline(always)]
+    pub(super) fn differing(&self, mark: &Mark, part: &Part<'_>) -> u32 {
+        if part.slot.origin.kind() != Kind::Write {
+            return 0;
+        }
+        let differs = |piece| u32::from(self.value(mark, piece) != part.value(piece)) << piece;
+        bits(part.pieces).fold(0, |all, piece| all | differs(piece))
+    }
+
     fn touch_each(&mut self, line: &mut Line, part: &Part<'_>) {
         for piece in bits(part.pieces) {
             self.add(line, piece, &Record::new(part.slot_at(piece), part.value(piece), Slot::default()));
         }
     }
 
+    /// Adds an access of the same lanes and instruction to a mark. Returns whether the mark now stands for it.
+    #[inline(always)]
+    fn join(&mut self, at: usize, part: &Part<'_>) -> bool {
+        let differ = self.differing(&self.marks[at], part);
+        self.marks[at].join(part, self.ranks, differ)
+    }
+
     /// Adds a record to a piece of a line.
     #[inline(always)]
-    fn add(&mut self, line: &mut Line, piece: u32, record: &Record) {
+    pub(super) fn add(&mut self, line: &mut Line, piece: u32, record: &Record) {
         let bit = 1 << (piece & 31);
         let is_recorded = line.recorded & bit != 0;
         if is_recorded || !record.is_of_one() {
@@ -261,33 +291,41 @@ impl Store {
         self.listed(self.first(line, piece)).filter(move |(of, _)| *of == piece).map(|(_, record)| record)
     }
 
+    /// The record of a mark's first access to a piece.
+    pub(super) fn record(&self, mark: &Mark, piece: u32) -> Record {
+        let one = mark.one.of(mark.lanes.first_at(piece));
+        let varied = if mark.varied >> piece & 1 == 1 { one } else { Slot::default() };
+        Record::new(one, self.value(mark, piece), varied)
+    }
+
     /// Calls `f` with the records of a piece; several may be of one instruction.
     fn each(&self, line: &Line, piece: u32, mut f: impl FnMut(Record)) {
         let mut at = line.marks;
         while let Some(mark) = self.marks.get(at as usize) {
             at = mark.next;
             if mark.pieces >> piece & 1 == 1 {
-                let lane = mark.lanes.first_at(piece);
-                let value = self.values.get(mark.values as usize).map_or(0, |values| values[piece as usize]);
-                let of = |slot: Slot| Slot { origin: slot.origin.of(slot.origin.thread() & !31 | lane), ..slot };
-                let varied = if mark.varied >> piece & 1 == 1 { of(mark.one) } else { Slot::default() };
-                f(Record::new(of(mark.one), value, varied));
+                f(self.record(mark, piece));
                 if !mark.other.is_none() {
-                    f(Record::new(of(mark.other), value, Slot::default()));
+                    let other = mark.other.of(mark.lanes.first_at(piece));
+                    f(Record::new(other, self.value(mark, piece), Slot::default()));
                 }
             }
         }
         self.chained(line, piece).for_each(|record| f(*record));
     }
 
-    /// The pieces that may have accesses of several units.
+    /// The pieces that may have conflicting accesses of several units.
     pub(super) fn disputed(&self, line: &Line) -> u32 {
         let (mut seen, mut disputed, mut at) = (line.recorded, line.again, line.marks);
+        // The kinds of records are not looked at.
+        let mut kinds = [line.recorded; 3];
         while let Some(mark) = self.marks.get(at as usize) {
             disputed |= if mark.other.is_none() { seen & mark.pieces } else { mark.pieces };
+            kinds[mark.one.origin.kind() as usize - 1] |= mark.pieces;
             (seen, at) = (seen | mark.pieces, mark.next);
         }
-        disputed
+        let [read, written, atomic] = kinds;
+        disputed & (written | read & atomic)
     }
 
     /// Collects the records of a piece: one for each instruction and kind, in the order of the instructions.
@@ -309,22 +347,15 @@ impl Store {
         } else if other.kinds != 0 && line.unit != other.unit {
             line.unit = SEVERAL;
         }
+        if line.kinds & ALONE != 0 {
+            line.recorded = 0;
+        }
         line.kinds = (line.kinds | other.kinds) & !ALONE;
         let (mut at, mut count) = (line.marks, 0);
         while let Some(mark) = self.marks.get(at as usize) {
             (at, count) = (mark.next, count + 1);
         }
-        let mut at = other.marks;
-        while let Some(mark) = store.marks.get(at as usize).filter(|_| count < MARKS) {
-            let mut values = END;
-            if let Some(digests) = store.values.get(mark.values as usize) {
-                values = self.values.len() as u32;
-                self.values.push(*digests);
-            }
-            let next = std::mem::replace(&mut line.marks, self.marks.len() as u32);
-            self.marks.push(Mark { values, next, ..*mark });
-            (at, count) = (mark.next, count + 1);
-        }
+        let at = self.copy(line, store, other.marks, MARKS.saturating_sub(count));
         let rest = Line { marks: at, ..*other };
         if rest.marks == END && store.table(&rest).is_none() {
             let listed = store.listed(rest.chains).filter(|(piece, _)| *piece != END);
@@ -333,6 +364,34 @@ impl Store {
         for piece in 0..32 {
             store.each(&rest, piece, |record| self.add(line, piece, &record));
         }
+    }
+
+    /// Adds copies of marks of another store, which are listed from an index on, at most so many. Returns the index of the others.
+    fn copy(&mut self, line: &mut Line, store: &Store, mut at: u32, most: usize) -> u32 {
+        let mut count = 0;
+        while let Some(mark) = store.marks.get(at as usize).filter(|_| count < most) {
+            let mut values = mark.values;
+            if let Some(digests) = store.values.get(mark.values as usize).filter(|_| mark.has_digests()) {
+                values = self.values.len() as u32;
+                self.values.push(*digests);
+            }
+            let next = std::mem::replace(&mut line.marks, self.marks.len() as u32);
+            self.marks.push(Mark { values, next, ..*mark });
+            (at, count) = (mark.next, count + 1);
+        }
+        at
+    }
+
+    /// A copy of a line of another store. Accesses that are alone stay so.
+    pub(super) fn copied(&mut self, store: &Store, other: &Line) -> Line {
+        let mut line = Line::default();
+        if other.kinds & ALONE == 0 {
+            self.merge(&mut line, store, other);
+        } else {
+            line = Line { marks: END, ..*other };
+            self.copy(&mut line, store, other.marks, usize::MAX);
+        }
+        line
     }
 
     /// Splits each piece of a line into `1 << halvings` pieces; returns part `index`.
@@ -346,8 +405,8 @@ impl Store {
             if pieces == 0 {
                 continue;
             }
-            let mut values = END;
-            if let Some(digests) = self.values.get(mark.values as usize).copied() {
+            let mut values = mark.values;
+            if let Some(digests) = self.values.get(mark.values as usize).copied().filter(|_| mark.has_digests()) {
                 values = self.values.len() as u32;
                 self.values.push(std::array::from_fn(|piece| digests[old(piece as u32) as usize]));
             }
@@ -388,12 +447,24 @@ impl Store {
 }
 
 impl Mark {
-    /// Adds an access of the same lanes and instruction. Returns whether the mark now stands for it.
+    /// Whether the mark has a digest for each piece.
+    fn has_digests(&self) -> bool {
+        self.one.origin.kind() == Kind::Write && self.lanes.is_row()
+    }
+
+    /// Adds an access of the same lanes and instruction, which writes other values to some pieces. Returns whether the mark now stands for it.
     #[inline(always)]
-    fn join(&mut self, part: &Part<'_>, ranks: u32, values: &[[u32; 32]]) -> bool {
+    fn join(&mut self, part: &Part<'_>, ranks: u32, differ: u32) -> bool {
         let slot = part.slot;
         if slot.origin.kind() == Kind::Write {
-            return slot.block == self.one.block && self.join_written(part, &values[self.values as usize]);
+            if slot.block != self.one.block || part.pieces & !self.pieces != 0 || slot < self.one {
+                return false;
+            }
+            if differ != 0 && slot != self.one {
+                return false;
+            }
+            self.varied |= differ;
+            return true;
         }
         if slot.block == self.one.block && part.pieces & !self.pieces == 0 && slot >= self.one {
             return true;
@@ -408,20 +479,6 @@ impl Mark {
         } else {
             self.other = self.other.or(slot);
         }
-        true
-    }
-
-    #[inline(always)]
-    fn join_written(&mut self, part: &Part<'_>, values: &[u32; 32]) -> bool {
-        if part.pieces & !self.pieces != 0 || part.slot < self.one {
-            return false;
-        }
-        let differs = |piece| u32::from(values[piece as usize] != part.value(piece)) << piece;
-        let varied = bits(part.pieces).fold(0, |all, piece| all | differs(piece));
-        if varied != 0 && part.slot != self.one {
-            return false;
-        }
-        self.varied |= varied;
         true
     }
 }

@@ -126,12 +126,7 @@ impl Grid {
                 page.lines = Box::default();
                 return false;
             }
-            for line in &mut page.lines {
-                let mut kept = Line::default();
-                store.merge(&mut kept, &old, line);
-                kept.kinds = line.kinds;
-                *line = kept;
-            }
+            page.lines.iter_mut().for_each(|line| *line = store.copied(&old, line));
             true
         });
     }

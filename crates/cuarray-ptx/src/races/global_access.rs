@@ -39,8 +39,12 @@ impl<'a> GlobalAccess<'a> {
             self.last = (number, self.grid.place(number, row.size), NONE);
         }
         let (place, slot) = (self.last.1, Slot { block: self.block, origin: self.now.origin });
-        if place != NONE && !self.grid.touch_alone(place, row, slot, self.now.clock, self.values) {
-            self.touch_among_others(number, row, slot, sink);
+        if place == NONE {
+            return;
+        }
+        let others = self.grid.touch_alone(place, row, slot, self.now.clock, self.values);
+        if others != 0 {
+            self.touch_among_others(number, &row.of(others), slot, sink);
         }
     }
 

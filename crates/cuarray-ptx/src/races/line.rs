@@ -201,7 +201,7 @@ impl Line {
             let value = self.values.len() as u32;
             if part.now.kind == Kind::Write {
                 let mut values = [0; 32];
-                self.values.push(if part.lanes == Lanes::row(0, 0) {
+                self.values.push(if part.lanes == Lanes::row(0, 1) {
                     *part.values
                 } else {
                     bits(part.pieces).for_each(|piece| values[piece as usize] = part.value(piece));

@@ -68,8 +68,7 @@ impl Mark {
         if self.warps != part.warp() {
             return false;
         }
-        let alone = self.lanes.is_row() || self.lanes.at(0).is_power_of_two();
-        alone && self.lanes == lanes || order.are_together(part.now.warp, self.clock)
+        self.lanes.is_apart() && self.lanes == lanes || order.are_together(part.now.warp, self.clock)
     }
 
     /// Reports an unordered access of the mark to some pieces at a time; returns whether there is one.

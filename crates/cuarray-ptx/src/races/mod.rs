@@ -17,7 +17,7 @@ pub(crate) mod early;
 pub(crate) mod global_access;
 mod line;
 mod mark;
-mod one_warp_lines;
+mod one_thread_pieces;
 pub(crate) mod order;
 pub(crate) mod page;
 mod record;

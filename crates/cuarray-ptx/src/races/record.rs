@@ -16,6 +16,12 @@ impl Slot {
         self.origin.is_none()
     }
 
+    /// The access of another lane of the warp.
+    #[inline(always)]
+    pub(super) fn of(self, lane: u32) -> Slot {
+        Slot { origin: self.origin.of(self.origin.thread() & !31 | lane), ..self }
+    }
+
     /// The smaller of two accesses. One may be missing.
     pub(super) fn or(self, other: Slot) -> Slot {
         if self.is_none() || !other.is_none() && other < self { other } else { self }

@@ -20,17 +20,25 @@ pub(crate) struct Row {
 
 /// The lanes that access the pieces of a line, in a form that is compared at once.
 ///
-/// In a row, lane `(piece - start) >> width` accesses a piece: the low 16 bits are the start, and the next 8 the width.
-/// Otherwise, each lane of a mask accesses all pieces.
+/// In a row, lane `(piece - start) / step` accesses a piece: the low 16 bits are the start, the next 10 the step, and the next 25
+/// [`SCALE`] divided by the step. Otherwise, each lane of a mask accesses all pieces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lanes(u64);
 
+/// A division by a step is a multiplication by this number divided by the step, and a division by this number. The quotient is exact,
+/// because `distance * error < SCALE`: a distance is below 32 steps, the error of the factor is below one step, and a step is at most 512,
+/// if pieces of 16 bytes were split.
+const SCALE: u32 = 1 << 24;
+
 impl Lanes {
     const ROW: u64 = 1 << 63;
+    /// The most pieces between the accesses of neighbouring lanes of a row.
+    const WIDEST: u32 = 32;
 
     #[inline(always)]
-    pub(crate) fn row(start: i32, width: u32) -> Lanes {
-        Lanes(Lanes::ROW | u64::from(width) << 16 | u64::from(start as u16))
+    pub(crate) fn row(start: i32, step: u32) -> Lanes {
+        let factor = if step == 1 { SCALE } else { SCALE.div_ceil(step) };
+        Lanes(Lanes::ROW | u64::from(factor) << 26 | u64::from(step) << 16 | u64::from(start as u16))
     }
 
     #[inline(always)]
@@ -43,10 +51,20 @@ impl Lanes {
         self.0 & Lanes::ROW != 0
     }
 
+    /// Whether each piece has one lane.
+    #[inline(always)]
+    pub(crate) fn is_apart(self) -> bool {
+        self.is_row() || (self.0 as u32).is_power_of_two()
+    }
+
     /// The lanes that access a piece, as a mask.
     #[inline(always)]
     pub(crate) fn at(self, piece: u32) -> u32 {
-        if self.is_row() { 1 << (((piece as i32 - self.start()) >> self.width()) & 31) } else { self.0 as u32 }
+        if !self.is_row() {
+            return self.0 as u32;
+        }
+        let distance = (piece as i32 - self.start()) as u32;
+        1 << (distance.wrapping_mul((self.0 >> 26) as u32 & (2 * SCALE - 1)) / SCALE & 31)
     }
 
     /// The first lane that accesses a piece.
@@ -59,8 +77,27 @@ impl Lanes {
         i32::from(self.0 as i16)
     }
 
-    fn width(self) -> u32 {
-        (self.0 >> 16 & 31) as u32
+    fn step(self) -> u32 {
+        (self.0 >> 16 & 0x3ff) as u32
+    }
+
+    /// Calls `f` with rows that together have these pieces of the line with a number. A piece has `1 << shift` bytes, and one lane.
+    pub(crate) fn rows(self, (line, shift): (usize, u32), pieces: u32, mut f: impl FnMut(Row)) {
+        let step = if self.is_row() { self.step() } else { 32 };
+        let mut rest = pieces;
+        while let piece @ ..32 = rest.trailing_zeros() {
+            // The pieces at a distance from the first pieces of the lanes, and these lanes.
+            let at = |distance: u32| {
+                let first = piece + distance;
+                let here = (first..32).step_by(step as usize).fold(0, |all, piece| all | 1 << piece) & rest;
+                (here, bits(here).fold(0, |lanes, piece| lanes | self.at(piece)))
+            };
+            let lanes = at(0).1;
+            let size = (1..step).take_while(|distance| at(*distance).1 == lanes).count() as u32 + 1;
+            rest &= !(0..size).fold(0, |all, distance| all | at(distance).0);
+            let offset = (line as u32 * 32 + piece) << shift;
+            f(Row { offset, size: size << shift, step: step << shift, lane: self.first_at(piece), lanes });
+        }
     }
 
     /// These lanes in part `index` of the line, after each piece was split into `1 << halvings` pieces.
@@ -68,7 +105,7 @@ impl Lanes {
         if !self.is_row() {
             return self;
         }
-        Lanes::row((self.start() << halvings) - index as i32 * 32, self.width() + halvings)
+        Lanes::row((self.start() << halvings) - index as i32 * 32, self.step() << halvings)
     }
 }
 
@@ -95,6 +132,12 @@ fn ones(first: u32, count: u32) -> u32 {
 }
 
 impl Row {
+    /// The accesses of some of the lanes.
+    pub(crate) fn of(&self, lanes: u32) -> Row {
+        let lane = lanes.trailing_zeros() & 31;
+        Row { offset: self.offset + (lane - self.lane) * self.step, lane, lanes, ..*self }
+    }
+
     /// Calls `f` with the number of each line that the row covers, the covered pieces, and their lanes. A piece has
     /// `1 << shift` bytes.
     #[inline(always)]
@@ -105,10 +148,10 @@ impl Row {
             let pieces = u64::from(self.lanes >> self.lane) << (first & 31);
             let start = (first & 31) as i32 - self.lane as i32;
             if pieces as u32 != 0 {
-                f((first >> 5) as usize, pieces as u32, Lanes::row(start, 0));
+                f((first >> 5) as usize, pieces as u32, Lanes::row(start, 1));
             }
             if pieces >> 32 != 0 {
-                f((first >> 5) as usize + 1, (pieces >> 32) as u32, Lanes::row(start - 32, 0));
+                f((first >> 5) as usize + 1, (pieces >> 32) as u32, Lanes::row(start - 32, 1));
             }
         } else if self.step == 0 || self.lanes & (self.lanes - 1) == 0 {
             let offset = self.offset + (self.lanes.trailing_zeros() - self.lane) * self.step;
@@ -120,33 +163,32 @@ impl Row {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn wide_parts(&self, shift: u32, f: &mut dyn FnMut(usize, u32, Lanes)) {
-        let width = (self.step >> shift).trailing_zeros();
-        let first = self.offset >> shift;
-        let even = self.step.is_power_of_two() && self.step >> shift != 0 && (first << shift) == self.offset;
+        let (first, step) = (self.offset >> shift, self.step >> shift);
+        let whole = (self.offset | self.step) & ((1 << shift) - 1) == 0;
+        let regular = whole && step <= Lanes::WIDEST && self.size <= self.step;
         let mut open: Option<(usize, u32)> = None;
+        let mut row = |(line, pieces): (usize, u32)| {
+            let start = first as i32 - line as i32 * 32 - (self.lane * step) as i32;
+            f(line, pieces, Lanes::row(start, step));
+        };
+        if regular {
+            for lane in bits(self.lanes) {
+                let start = first + (lane - self.lane) * step;
+                lines(start, start + ((self.size - 1) >> shift), |line, pieces| match &mut open {
+                    Some(open) if open.0 == line => open.1 |= pieces,
+                    _ => open.replace((line, pieces)).into_iter().for_each(&mut row),
+                });
+            }
+            return open.into_iter().for_each(row);
+        }
         for lane in bits(self.lanes) {
             let offset = self.offset + (lane - self.lane) * self.step;
-            let (start, end) = (offset >> shift, (offset + self.size - 1) >> shift);
-            if !even {
-                lines(start, end, |line, pieces| f(line, pieces, Lanes::all(1 << lane)));
-                continue;
-            }
-            lines(start, end, |line, pieces| match &mut open {
-                Some(open) if open.0 == line => open.1 |= pieces,
-                _ => open
-                    .replace((line, pieces))
-                    .into_iter()
-                    .for_each(|(line, pieces)| self.wide(first, width, line, pieces, f)),
+            lines(offset >> shift, (offset + self.size - 1) >> shift, |line, pieces| {
+                f(line, pieces, Lanes::all(1 << lane))
             });
         }
-        open.into_iter().for_each(|(line, pieces)| self.wide(first, width, line, pieces, f));
-    }
-
-    fn wide(&self, first: u32, width: u32, line: usize, pieces: u32, f: &mut dyn FnMut(usize, u32, Lanes)) {
-        let start = first as i32 - line as i32 * 32 - ((self.lane as i32) << width);
-        f(line, pieces, Lanes::row(start, width));
     }
 }
 
@@ -168,7 +210,21 @@ mod tests {
 
     #[test]
     fn parts_name_each_byte_and_its_lane() {
-        for (size, step) in [(1, 1), (4, 4), (8, 8), (16, 16), (4, 16), (12, 16), (4, 0), (16, 0), (24, 0), (2, 2)] {
+        for (size, step) in [
+            (1, 1),
+            (4, 4),
+            (8, 8),
+            (16, 16),
+            (4, 16),
+            (4, 12),
+            (2, 6),
+            (8, 24),
+            (12, 16),
+            (4, 0),
+            (16, 0),
+            (24, 0),
+            (2, 2),
+        ] {
             for (offset, lane, lanes) in
                 [(0, 0, u32::MAX), (48, 0, u32::MAX), (16, 4, 0xfff0), (96, 2, 0b1101 << 2), (32, 31, 1 << 31)]
             {
@@ -194,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_split_line_keeps_the_lanes_of_each_byte() {
-        for lanes in [Lanes::row(-3, 0), Lanes::row(5, 1), Lanes::all(6)] {
+        for lanes in [Lanes::row(-3, 1), Lanes::row(5, 2), Lanes::row(-9, 3), Lanes::row(-96, 32), Lanes::all(6)] {
             let pieces = 0x00ff_f0e0;
             for halvings in 1..4 {
                 for index in 0..1 << halvings {

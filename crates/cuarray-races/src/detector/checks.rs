@@ -91,8 +91,9 @@ impl Detector {
             let still = |bytes: Range| !shadow.unwritten(bytes.address, bytes.address + bytes.length).is_empty();
             misuses.retain(|misuse| !misuse.follows || misuse.bytes.is_none_or(still));
         }
+        let accesses = effect.by_manner();
         let mut unwritten = match (&values, effect) {
-            (Some(_), Effect::Ran { updated, .. }) => self.unwritten_updates(&effect.by_manner(), updated),
+            (Some(_), Effect::Ran { updated, .. }) => self.unwritten_updates(&accesses, updated),
             _ => Vec::new(),
         };
         let Detector { shadow, retired, hosts, queue, strict, lanes, blocks, .. } = self;
@@ -116,7 +117,7 @@ impl Detector {
             shadow.create(block.address, block.end(), false, Some(&handed));
         }
         let reads = Reads { values: values.as_ref(), blocks };
-        let Observed { races, stray, unwritten: read } = Observed::of(shadow, effect, &by, &reads);
+        let Observed { races, stray, unwritten: read } = Observed::of(shadow, (effect, &accesses), &by, &reads);
         unwritten.extend(read);
         let freed = heap.freed.iter().flat_map(|block| shadow.release(block.address, block.end(), &handed)).collect();
         // Work that has synchronized through memory is ordered, although the driver sees no edge.

@@ -90,9 +90,14 @@ impl Effect {
         };
         match self {
             Effect::Ran { touches, strong, .. } => {
-                let mut all = [strong.clone(), weak(touches)].concat();
+                let mut all = Vec::with_capacity(strong.len() + touches.len());
                 // Writes come first: the work reads no unwritten bytes where it has written before.
-                all.sort_by_key(|(_, access, _)| *access == AccessKind::Read);
+                for reads in [false, true] {
+                    let alike = |access: &AccessKind| (*access == AccessKind::Read) == reads;
+                    all.extend(strong.iter().copied().filter(|(_, access, _)| alike(access)));
+                    let touches = touches.iter().filter(|(_, access)| alike(access));
+                    all.extend(touches.map(|(region, access)| (*region, *access, Manner::default())));
+                }
                 all
             }
             Effect::HostAccess(region, access) => vec![(*region, *access, Manner::HOST)],

@@ -68,10 +68,10 @@ impl Detector {
         &mut self,
         outer: &Ticket,
         ticket: &Ticket,
-        before_wait: &[Touched],
-        touched: &[Touched],
+        parts: [&[Touched]; 2],
+        for_host: bool,
     ) -> Vec<(Region, AccessKind)> {
-        let ([before_wait, effect], for_host) = self.resolved(ticket, [before_wait, touched]);
+        let ([before_wait, effect], for_host) = self.resolved(ticket, parts, for_host);
         self.insert_within(outer, ticket, effect, before_wait);
         for_host
     }
@@ -145,7 +145,7 @@ mod tests {
                 let touched = [Touched::new(0, 4, Touch::Read)];
                 let none: &[Touched] = &[];
                 let parts = if before_wait { (&touched[..], none) } else { (none, &touched[..]) };
-                detector.resolve_within(&outer, &second, parts.0, parts.1);
+                detector.resolve_within(&outer, &second, [parts.0, parts.1], false);
             }
             detector.resolve(&outer, &[]);
             let counts: Vec<u64> = detector.report(false).findings.iter().map(|finding| finding.count).collect();

@@ -16,8 +16,13 @@ pub(super) struct Observed {
 }
 
 impl Observed {
-    /// Enters an operation into the shadow memory. A free is entered by [`Shadow::release`] alone.
-    pub(super) fn of(shadow: &mut Shadow, effect: &Effect, by: &Observer<'_>, reads: &Reads<'_>) -> Observed {
+    /// Enters an operation into the shadow memory, with the accesses of its effect. A free is entered by [`Shadow::release`] alone.
+    pub(super) fn of(
+        shadow: &mut Shadow,
+        (effect, accesses): (&Effect, &[Touches]),
+        by: &Observer<'_>,
+        reads: &Reads<'_>,
+    ) -> Observed {
         let mut observed = Observed::default();
         match effect {
             Effect::Unknown | Effect::Free { .. } => {}
@@ -35,7 +40,9 @@ impl Observed {
                 observed.access(shadow, to, AccessKind::Write, by);
                 shadow.unwrite(to, &holes);
             }
-            Effect::Touches(_) | Effect::Ran { .. } | Effect::HostAccess(..) => observed.run(shadow, effect, by, reads),
+            Effect::Touches(_) | Effect::Ran { .. } | Effect::HostAccess(..) => {
+                observed.run(shadow, (effect, accesses), by, reads);
+            }
             Effect::Allocate { block, written, ordered } => {
                 shadow.create(block.address, block.end(), *written, ordered.then_some(by));
                 block.same.iter().for_each(|other| shadow.unify(block.address, block.end(), *other));
@@ -58,8 +65,13 @@ impl Observed {
     }
 
     /// Enters the accesses of code.
-    fn run(&mut self, shadow: &mut Shadow, effect: &Effect, by: &Observer<'_>, reads: &Reads<'_>) {
-        let accesses = effect.by_manner();
+    fn run(
+        &mut self,
+        shadow: &mut Shadow,
+        (effect, accesses): (&Effect, &[Touches]),
+        by: &Observer<'_>,
+        reads: &Reads<'_>,
+    ) {
         if let Effect::Ran { updated, .. } = effect {
             for near in reads.near(updated, |region| region) {
                 if shadow.has_unwritten(near[0].start(), near[near.len() - 1].end()) {
@@ -86,8 +98,11 @@ impl Observed {
         }
         let by = Observer { manner, ..*by };
         let mut ranges = Vec::new();
+        // A few long boxes are stored as boxes.
+        let is_long = |region: &Region| region.row_count() > ROWS;
+        let few = touches.iter().filter(|(region, ..)| is_long(region)).count() as u64 <= ROWS;
         for (region, ..) in touches {
-            match region.row_count() > ROWS {
+            match few && is_long(region) {
                 true => self.access(shadow, region, access, &by),
                 false => ranges.extend(region.rows()),
             }

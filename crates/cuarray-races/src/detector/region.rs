@@ -214,11 +214,10 @@ impl Touched {
     }
 }
 
-/// Converts ranges, which are sorted by address within each kind of touch, to boxes. Ranges of equal length at equal distances become
-/// one box, if they are in one allocation: `end` gives the end of the allocation with an address.
-pub(super) fn boxes(ranges: &[Touched], end: impl Fn(u64) -> u64) -> Vec<(Region, Touch, Manner)> {
-    let (mut boxes, mut allocation) = (Vec::new(), 0..0);
-    let mut rest = ranges;
+/// Calls `f` with the boxes of ranges, which are sorted by address within each kind of touch. Ranges of equal length at equal distances
+/// become one box, if they are in one allocation: `end` gives the end of the allocation with an address.
+pub(super) fn boxes(ranges: &[Touched], end: impl Fn(u64) -> u64, mut f: impl FnMut(Region, Touch, Manner)) {
+    let (mut allocation, mut rest) = (0..0, ranges);
     while let [first, others @ ..] = rest {
         let width = first.end - first.start;
         let behind = others.first().filter(|next| next.start >= first.end);
@@ -235,10 +234,9 @@ pub(super) fn boxes(ranges: &[Touched], end: impl Fn(u64) -> u64) -> Vec<(Region
         };
         let count = 1 + (1..).zip(others).take_while(|pair| alike(*pair)).count();
         let extent = Extent { width, height: count as u64, depth: 1 };
-        boxes.push((Region::new(first.start, step, 0, extent), first.touch, first.manner));
+        f(Region::new(first.start, step, 0, extent), first.touch, first.manner);
         rest = &rest[count..];
     }
-    boxes
 }
 
 #[cfg(test)]
@@ -284,8 +282,9 @@ mod tests {
             touched(100, 110, update),
         ]);
         let found = |end: fn(u64) -> u64| {
-            let boxes = boxes(&ranges, end);
-            boxes.iter().map(|(region, touch, _)| (region.start(), region.row_count(), *touch)).collect::<Vec<_>>()
+            let mut found = Vec::new();
+            boxes(&ranges, end, |region, touch, _| found.push((region.start(), region.row_count(), touch)));
+            found
         };
         assert_eq!(
             found(|_| u64::MAX),

@@ -32,20 +32,20 @@ impl Parted {
 }
 
 impl Detector {
-    /// The accesses of an operation with an [unknown](Effect::Unknown) effect, after it has run. Returns the accesses
-    /// as boxes, without those that no host access can race or synchronize with.
-    pub fn resolve(&mut self, ticket: &Ticket, touched: &[Touched]) -> Vec<(Region, AccessKind)> {
-        self.resolve_dependent(ticket, &[], touched)
+    /// The accesses of an operation with an [unknown](Effect::Unknown) effect, after it has run.
+    pub fn resolve(&mut self, ticket: &Ticket, touched: &[Touched]) {
+        self.resolve_dependent(ticket, [&[], touched], false);
     }
 
-    /// As [`Detector::resolve`], with the accesses of a [dependent](Detector::issue_dependent) operation before its wait.
+    /// As [`Detector::resolve`], with the accesses of a [dependent](Detector::issue_dependent) operation before its wait and behind it. Returns
+    /// them as boxes if they are asked for, without those that no host access can race or synchronize with.
     pub fn resolve_dependent(
         &mut self,
         ticket: &Ticket,
-        before_wait: &[Touched],
-        touched: &[Touched],
+        parts: [&[Touched]; 2],
+        for_host: bool,
     ) -> Vec<(Region, AccessKind)> {
-        let ([before_wait, effect], for_host) = self.resolved(ticket, [before_wait, touched]);
+        let ([before_wait, effect], for_host) = self.resolved(ticket, parts, for_host);
         self.queue.resolve(ticket.operation.ordinal, effect, before_wait);
         self.examine_known();
         for_host
@@ -57,6 +57,7 @@ impl Detector {
         &mut self,
         ticket: &Ticket,
         parts: [&[Touched]; 2],
+        for_host: bool,
     ) -> ([Effect; 2], Vec<(Region, AccessKind)>) {
         let parts = parts.map(|touched| self.parted(touched));
         self.hand_on(ticket, &parts);
@@ -64,7 +65,8 @@ impl Detector {
         let _ = ticket.operation.accesses.set(self.hulls(all));
         // A host read of bytes that the work publishes makes the host acquire.
         let publishes = ticket.operation.fences().releases == Strength::System;
-        let for_host = parts.iter().flat_map(|part| part.for_host(publishes)).collect();
+        let asked = parts.iter().filter(|_| for_host);
+        let for_host = asked.flat_map(|part| part.for_host(publishes)).collect();
         (parts.map(Parted::effect), for_host)
     }
 
@@ -102,14 +104,14 @@ impl Detector {
     pub(super) fn parted(&self, touched: &[Touched]) -> Parted {
         let mut parted = Parted::default();
         let end = |address| self.blocks.at(address).map_or(address, |block| block.end());
-        for (region, touch, manner) in region::boxes(touched, end) {
+        region::boxes(touched, end, |region, touch, manner| {
             let access = if touch == Touch::Read { AccessKind::Read } else { AccessKind::Write };
             match touch {
                 Touch::Update => parted.updated.push(region),
                 _ if manner == Manner::default() => parted.touches.push((region, access)),
                 _ => parted.strong.push((region, access, manner)),
             }
-        }
+        });
         parted
     }
 }

@@ -45,7 +45,7 @@ fn dependent_operation_follows_its_lane_only_after_its_wait() {
     let first = detector.issue(&mut lane, caller(), Effect::Fill(Region::row(0, 32)));
     let (second, _) = detector.issue_dependent(&mut lane, past, caller());
     let before_wait = [touched(8, 12, Touch::Read), touched(32, 36, Touch::Write)];
-    detector.resolve_dependent(&second, &before_wait, &[touched(16, 20, Touch::Write)]);
+    detector.resolve_dependent(&second, [&before_wait, &[touched(16, 20, Touch::Write)]], false);
     let later = Effect::Fill(Region::row(0, 64));
     detector.issue(&mut lane, caller(), later);
     let findings = detector.report(false).findings;

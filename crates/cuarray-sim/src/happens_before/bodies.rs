@@ -54,11 +54,12 @@ pub(crate) fn known_effect(state: &State, work: &Work) -> Option<Effect> {
 
 /// Records what a node of a body has accessed.
 pub(crate) fn ran(state: &mut State, outer: &Ticket, ticket: &Ticket, known: Option<Effect>, accesses: &Accesses) {
+    let (for_host, Accesses { before_wait, touched, .. }) = (state.host_access.watches(), accesses);
     let touches = match known {
         Some(effect) => state.detector.ran_within(outer, ticket, effect),
-        None => state.detector.resolve_within(outer, ticket, &accesses.before_wait, &accesses.touched),
+        None => state.detector.resolve_within(outer, ticket, [before_wait, touched], for_host),
     };
-    if state.host_access.watches() {
+    if for_host {
         state.host_access.has_run(&ticket.operation);
         host::watch_host(state, &touches, &ticket.operation, &ticket.clock);
     }

@@ -241,8 +241,9 @@ pub(crate) fn ran(state: &mut State, ticket: &Ticket, accesses: &Accesses) {
     if let Some(by) = ended_by {
         return state.detector.resolve_wait(ticket, touched, by);
     }
-    let touches = state.detector.resolve_dependent(ticket, before_wait, touched);
-    if state.host_access.watches() || state.pageable_memory {
+    let for_host = state.host_access.watches() || state.pageable_memory;
+    let touches = state.detector.resolve_dependent(ticket, [before_wait, touched], for_host);
+    if for_host {
         state.host_access.has_run(&ticket.operation);
         host::watch_host(state, &touches, &ticket.operation, &ticket.clock);
         host::watch_pageable(state, &touches, &ticket.operation, &ticket.clock);

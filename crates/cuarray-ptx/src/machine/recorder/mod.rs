@@ -306,14 +306,6 @@ impl Recorder {
         let mut meets = false;
         let (mut at, end) = (offset, offset + size);
         let plain = self.strength == Strength::Weak && self.ordering.is_none() && !self.updates;
-        if plain
-            && (1..=64 - offset % 64).contains(&size)
-            && let Some(Some(page)) = pages.get_mut((offset / PAGE) as usize)
-        {
-            // Single elements are mostly in pages that were accessed before.
-            let ones = (u64::MAX >> (64 - size)) << (offset % 64);
-            return page.note_word((offset % PAGE / 64) as usize, ones, written) && self.follows;
-        }
         while at < end {
             let number = (at / PAGE) as usize;
             if pages.len() <= number {
@@ -362,6 +354,44 @@ impl Recorder {
             }
         }
         meets && self.follows
+    }
+
+    /// As [`Recorder::note`], for elements at several offsets, each of so many bytes.
+    pub(crate) fn note_each(
+        &mut self,
+        region: usize,
+        offsets: impl Iterator<Item = u64>,
+        size: u64,
+        written: bool,
+    ) -> bool {
+        let plain = self.strength == Strength::Weak && self.ordering.is_none() && !self.updates && !self.before_wait;
+        let mut meets = false;
+        // The bytes of one word are recorded together.
+        let (mut word, mut ones) = (0, 0);
+        for offset in offsets {
+            if !plain || !(1..=64 - offset % 64).contains(&size) {
+                meets |= self.note(region, offset, size, written);
+                continue;
+            }
+            if offset / 64 != word {
+                meets |= self.note_word(region, word, std::mem::take(&mut ones), written);
+                word = offset / 64;
+            }
+            ones |= (u64::MAX >> (64 - size)) << (offset % 64);
+        }
+        meets | self.note_word(region, word, ones, written)
+    }
+
+    /// Records a weak access of a launch without releases and acquires to bytes of a word, as bits.
+    #[inline(always)]
+    fn note_word(&mut self, region: usize, word: u64, ones: u64, written: bool) -> bool {
+        let Some(pages) = self.regions.get_mut(region).filter(|_| ones != 0) else { return false };
+        let number = (word / WORDS as u64) as usize;
+        if pages.len() <= number {
+            pages.resize_with(number + 1, || None);
+        }
+        let page = &mut **pages[number].get_or_insert_with(|| Page::new(&mut self.spare));
+        page.note_word((word % WORDS as u64) as usize, ones, written) && self.follows
     }
 
     /// The bytes, as bits, of up to 8 bytes of one word of a region that nothing has written, before the launch or in it. `ask` returns

@@ -8,7 +8,7 @@ use super::span::{Row, bits};
 use std::collections::BTreeSet;
 
 mod deferred;
-mod one_warp_lines;
+mod one_thread_pieces;
 
 /// Reproducible pseudo-random numbers (xorshift64*).
 struct Numbers(u64);
@@ -59,7 +59,7 @@ impl Access {
         match numbers.below(8) {
             0 | 1 => lanes = 1 << numbers.below(32),
             2 => (step, value) = (0, None),
-            3 if size < 8 => step = size * 2,
+            3 if size < 8 => step = size * (2 + numbers.below(3)),
             _ => {}
         }
         if kind != Kind::Write {

@@ -62,6 +62,7 @@ impl Area {
         match (self, other) {
             _ if from >= to => None,
             (Area::Box(one), Area::Box(other)) => one.overlaps(other).then_some((from, to)),
+            (Area::Ranges(ones), Area::Ranges(others)) => common(ones, others),
             (Area::Ranges(ranges), area) | (area, Area::Ranges(ranges)) => {
                 let begin = ranges.partition_point(|range| range.1 <= from);
                 let near = ranges[begin..].iter().take_while(|range| range.0 < to);
@@ -81,6 +82,20 @@ impl Area {
     }
 }
 
+/// The bytes of two lists of ranges in ascending order, from the first common one to the address after the last.
+fn common<'a>(mut ones: &'a [(u64, u64)], mut others: &'a [(u64, u64)]) -> Option<(u64, u64)> {
+    let mut found: Option<(u64, u64)> = None;
+    while let (Some(one), Some(other)) = (ones.first(), others.first()) {
+        let (from, to) = (one.0.max(other.0), one.1.min(other.1));
+        if from < to {
+            found = Some((found.map_or(from, |(start, _)| start), to));
+        }
+        let shorter = if one.1 <= other.1 { &mut ones } else { &mut others };
+        *shorter = &shorter[1..];
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +109,7 @@ mod tests {
         assert_eq!(some.shared(&even), Some((0, 804)));
         assert_eq!(even.shared(&ranges(&[8, 24, 40])), None);
         assert_eq!(some.shared(&ranges(&[26, 790, 802])), Some((26, 804)));
+        assert_eq!(ranges(&[26, 790]).shared(&some), Some((26, 28)));
         assert_eq!(some.shared(&ranges(&[4, 28, 36, 804])), None);
         assert_eq!(some.within(25, 36), Some((25, 36)));
         assert_eq!(some.within(36, 800), None);
