@@ -144,6 +144,7 @@ impl Machine<'_> {
 
     /// Gives addresses to the lanes that do not take part, whose registers may have anything: those of a row, if the others are in one, and
     /// else that of the first lane that takes part. Returns the bits in which addresses differ from that one, and from consecutive addresses.
+    #[inline(always)]
     fn complete(&mut self, size: u32) -> (u64, u64) {
         let lane = Self::first(self.mask);
         let first = self.addresses[lane as usize];
@@ -170,7 +171,7 @@ impl Machine<'_> {
         let next = others.trailing_zeros();
         let apart = u64::from(next.wrapping_sub(lane)).max(1);
         let bytes = self.addresses[next as usize & 31].wrapping_sub(self.addresses[lane as usize]);
-        if others != 0 && bytes % apart == 0 { bytes / apart } else { 0 }
+        if others != 0 && bytes.is_multiple_of(apart) { bytes / apart } else { 0 }
     }
 
     /// Computes the hull; `near` means that addresses differ in the lower 32 bits only.
@@ -307,7 +308,7 @@ impl Machine<'_> {
         }
         let mut meets = false;
         let chains = self.chains.without_gaps(size);
-        if self.unused > 0 || (chains.same | chains.next) & !1 & self.mask == 0 {
+        if self.unused > 0 || (chains.same | chains.next) & self.mask & self.mask << 1 == 0 {
             let bytes = u64::from(size - self.unused);
             meets = self.recorder.note_each(
                 index,

@@ -23,13 +23,17 @@ pub enum Strength {
     System,
 }
 
-/// A range of device memory that a launch has accessed.
+/// A range of device memory that a launch has accessed: all of it, or pieces of one length at equal distances.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TouchedRange {
     /// The first address.
     pub start: u64,
     /// The address behind the last byte.
     pub end: u64,
+    /// The bytes of each piece.
+    pub length: u64,
+    /// The bytes from the start of a piece to that of the next one; zero if there is one piece.
+    pub step: u64,
     /// The kind of the accesses.
     pub kind: AccessKind,
     /// The strength of the accesses; weak for updates.
@@ -38,6 +42,38 @@ pub struct TouchedRange {
     pub released: bool,
     /// Whether all of these accesses may be ordered after other launches: an acquire preceded them.
     pub acquired: bool,
+}
+
+impl TouchedRange {
+    /// The number of pieces.
+    #[inline]
+    pub fn count(&self) -> u64 {
+        (self.end - self.start - self.length).checked_div(self.step).unwrap_or(0) + 1
+    }
+
+    /// The pieces in ascending order: each from its first address to the address behind its last byte.
+    #[inline]
+    pub fn pieces(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let TouchedRange { start, length, step, .. } = *self;
+        (0..self.count()).map(move |index| (start + index * step, start + index * step + length))
+    }
+
+    /// A piece of the same accesses.
+    #[inline]
+    pub fn piece(&self, start: u64, end: u64) -> TouchedRange {
+        TouchedRange { start, end, length: end - start, step: 0, ..*self }
+    }
+
+    /// Adds a piece behind the last one, if it is as long as the others, and as far from the last one as they are from each other. Returns whether it did.
+    #[inline]
+    pub fn takes(&mut self, start: u64, end: u64) -> bool {
+        let distance = start - (self.end - self.length);
+        let fits = end - start == self.length && (self.step == 0 || self.step == distance);
+        if fits {
+            (self.end, self.step) = (end, distance);
+        }
+        fits
+    }
 }
 
 /// A range of device memory that a launch can access.

@@ -64,7 +64,8 @@ impl Lanes {
             return self.0 as u32;
         }
         let distance = (piece as i32 - self.start()) as u32;
-        1 << (distance.wrapping_mul((self.0 >> 26) as u32 & (2 * SCALE - 1)) / SCALE & 31)
+        let factor = (self.0 >> 26) as u32 & (2 * SCALE - 1);
+        1 << ((distance.wrapping_mul(factor) / SCALE) & 31)
     }
 
     /// The first lane that accesses a piece.

@@ -20,7 +20,11 @@ fn accesses(threads: u32, body: &str) -> [Vec<(u64, u64, bool)>; 2] {
     [&outcome.before_wait, &outcome.touched].map(|ranges| {
         let ranges = ranges.iter().filter(|range| range.kind != AccessKind::Update);
         let word = |address: u64| (address - BASE) / 8;
-        ranges.map(|range| (word(range.start), word(range.end), range.kind == AccessKind::Write)).collect()
+        let pieces = |range: &crate::TouchedRange| {
+            let written = range.kind == AccessKind::Write;
+            range.pieces().map(move |(start, end)| (word(start), word(end), written)).collect::<Vec<_>>()
+        };
+        ranges.flat_map(pieces).collect()
     })
 }
 
@@ -75,8 +79,10 @@ fn blocks_wait_separately() {
     let mut buffer = vec![0_u64; 8];
     let run = Run { source, grid: [4, 1, 1], threads: [1; 3], dependent: true, ..Run::default() };
     let outcome = run.over(&mut [&mut buffer]);
-    let starts =
-        |ranges: &[crate::TouchedRange]| ranges.iter().map(|range| (range.start - BASE) / 8).collect::<Vec<_>>();
+    let starts = |ranges: &[crate::TouchedRange]| {
+        let pieces = ranges.iter().flat_map(crate::TouchedRange::pieces);
+        pieces.map(|(start, _)| (start - BASE) / 8).collect::<Vec<_>>()
+    };
     assert_eq!((starts(&outcome.before_wait), starts(&outcome.touched)), (vec![2], vec![0, 3]));
 }
 

@@ -195,12 +195,10 @@ impl Manner {
 }
 
 /// Bytes that work has accessed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Touched {
-    /// The first address.
-    pub start: u64,
-    /// The address after the last byte.
-    pub end: u64,
+    /// The bytes: a box in one mapped range of memory.
+    pub region: Region,
     /// The kind of the access.
     pub touch: Touch,
     /// How the access synchronizes.
@@ -210,32 +208,7 @@ pub struct Touched {
 impl Touched {
     /// Plain accesses to `start..end`.
     pub fn new(start: u64, end: u64, touch: Touch) -> Touched {
-        Touched { start, end, touch, manner: Manner::default() }
-    }
-}
-
-/// Calls `f` with the boxes of ranges, which are sorted by address within each kind of touch. Ranges of equal length at equal distances
-/// become one box, if they are in one allocation: `end` gives the end of the allocation with an address.
-pub(super) fn boxes(ranges: &[Touched], end: impl Fn(u64) -> u64, mut f: impl FnMut(Region, Touch, Manner)) {
-    let (mut allocation, mut rest) = (0..0, ranges);
-    while let [first, others @ ..] = rest {
-        let width = first.end - first.start;
-        let behind = others.first().filter(|next| next.start >= first.end);
-        let step = behind.map_or(0, |next| next.start - first.start);
-        if step > 0 && !allocation.contains(&first.start) {
-            allocation = first.start..end(first.start);
-        }
-        let alike = |(index, next): (u64, &Touched)| {
-            step > 0
-                && (next.touch, next.manner) == (first.touch, first.manner)
-                && next.end - next.start == width
-                && Some(next.start) == step.checked_mul(index).map(|distance| first.start + distance)
-                && next.start < allocation.end
-        };
-        let count = 1 + (1..).zip(others).take_while(|pair| alike(*pair)).count();
-        let extent = Extent { width, height: count as u64, depth: 1 };
-        f(Region::new(first.start, step, 0, extent), first.touch, first.manner);
-        rest = &rest[count..];
+        Touched { region: Region::row(start, end - start), touch, manner: Manner::default() }
     }
 }
 
@@ -268,30 +241,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn ranges_at_one_distance_become_one_box() {
-        let touched = Touched::new;
-        let (read, write, update) = (Touch::Read, Touch::Write, Touch::Update);
-        let mut ranges: Vec<Touched> = (0..100).map(|index| touched(index * 16, index * 16 + 4, read)).collect();
-        ranges.extend([
-            touched(1600, 1700, read),
-            touched(5, 9, write),
-            touched(90, 100, write),
-            touched(100, 110, update),
-        ]);
-        let found = |end: fn(u64) -> u64| {
-            let mut found = Vec::new();
-            boxes(&ranges, end, |region, touch, _| found.push((region.start(), region.row_count(), touch)));
-            found
-        };
-        assert_eq!(
-            found(|_| u64::MAX),
-            [(0, 100, read), (1600, 1, read), (5, 1, write), (90, 1, write), (100, 1, update)]
-        );
-        // Two allocations; the second starts at 800.
-        assert_eq!(found(|address| (address / 800 + 1) * 800)[..2], [(0, 50, read), (800, 50, read)]);
     }
 
     #[test]

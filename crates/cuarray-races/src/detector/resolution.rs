@@ -2,7 +2,7 @@
 
 use super::effect::Effect;
 use super::operation::{Heard, Ticket};
-use super::region::{self, Manner, Region, Strength, Touch, Touched};
+use super::region::{Manner, Region, Strength, Touch, Touched};
 use super::{Detector, Fences};
 use crate::finding::AccessKind;
 use std::sync::Arc;
@@ -100,18 +100,26 @@ impl Detector {
         }
     }
 
-    /// The accesses of work that has run, as boxes.
+    /// The accesses of work that has run, as boxes. None reaches beyond an allocation.
     pub(super) fn parted(&self, touched: &[Touched]) -> Parted {
         let mut parted = Parted::default();
-        let end = |address| self.blocks.at(address).map_or(address, |block| block.end());
-        region::boxes(touched, end, |region, touch, manner| {
+        let mut add = |region, touch, manner| {
             let access = if touch == Touch::Read { AccessKind::Read } else { AccessKind::Write };
             match touch {
                 Touch::Update => parted.updated.push(region),
                 _ if manner == Manner::default() => parted.touches.push((region, access)),
                 _ => parted.strong.push((region, access, manner)),
             }
-        });
+        };
+        let is_beyond = |region: &Region| {
+            region.row_count() > 1 && self.blocks.at(region.start()).is_none_or(|block| block.end() < region.end())
+        };
+        for Touched { region, touch, manner } in touched {
+            match is_beyond(region) {
+                true => region.rows().for_each(|(start, end)| add(Region::row(start, end - start), *touch, *manner)),
+                false => add(*region, *touch, *manner),
+            }
+        }
         parted
     }
 }

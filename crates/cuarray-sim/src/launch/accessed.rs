@@ -3,7 +3,7 @@
 use super::heap_changes::LaunchHeap;
 use crate::objects::allocation::{Kind, Memory};
 use cuarray_ptx::{AccessKind, TouchedRange};
-use cuarray_races::{Manner, Strength, Touch, Touched};
+use cuarray_races::{Extent, Manner, Region, Strength, Touch, Touched};
 use std::collections::BTreeSet;
 
 /// Converts ranges of a launch: reads, then writes, then updates, each in ascending order.
@@ -21,7 +21,7 @@ pub(super) fn accessed(memory: &Memory, heap: Option<&LaunchHeap>, touched: &[To
         match heap {
             None => all.push(noted(&range)),
             Some(heap) => {
-                heap.split(range, &mut parts);
+                heap.split(&range, &mut parts);
                 all.extend(parts.drain(..).map(|part| noted(&part)));
             }
         }
@@ -35,9 +35,10 @@ fn noted(range: &TouchedRange) -> Touched {
         AccessKind::Write => Touch::Write,
         AccessKind::Update => Touch::Update,
     };
-    let TouchedRange { released, acquired, .. } = *range;
+    let TouchedRange { start, length, step, released, acquired, .. } = *range;
+    let region = Region::new(start, step, 0, Extent { width: length, height: range.count(), depth: 1 });
     let manner = Manner { strength: strength(range.strength), released, acquired };
-    Touched { start: range.start, end: range.end, touch, manner }
+    Touched { region, touch, manner }
 }
 
 pub(super) fn strength(strength: cuarray_ptx::Strength) -> Strength {
@@ -60,26 +61,42 @@ fn without_overwritten(touched: &[TouchedRange], mut f: impl FnMut(TouchedRange)
     let accesses = lists.iter().filter(|list| list[0].kind != AccessKind::Update);
     for like in accesses.map(|list| manner(&list[0])).collect::<BTreeSet<_>>() {
         let writes = of(AccessKind::Write, like);
-        let mut next = 0;
+        let mut rest = writes;
         for read in of(AccessKind::Read, like) {
-            let mut start = read.start;
-            while next < writes.len() && writes[next].end <= start {
-                next += 1;
-            }
-            for write in writes[next..].iter().take_while(|write| write.start < read.end) {
-                if start < write.start {
-                    f(TouchedRange { start, end: write.start, ..*read });
-                }
-                start = start.max(write.end);
-            }
-            if start < read.end {
-                f(TouchedRange { start, ..*read });
+            let passed = rest.iter().take_while(|write| write.end <= read.start).count();
+            rest = &rest[passed..];
+            match rest.first().filter(|write| write.start < read.end) {
+                Some(_) => parts_without(read, rest, &mut f),
+                None => f(*read),
             }
         }
         writes.iter().for_each(|write| f(*write));
     }
     let updates = lists.iter().filter(|list| list[0].kind == AccessKind::Update);
     updates.flat_map(|list| list.iter()).for_each(|update| f(*update));
+}
+
+/// Calls `f` with the parts of a range without the pieces of others, which are in ascending order.
+fn parts_without(range: &TouchedRange, others: &[TouchedRange], f: &mut impl FnMut(TouchedRange)) {
+    let others = others.iter().take_while(|other| other.start < range.end);
+    let (mut others, mut last): (_, Option<TouchedRange>) = (others.flat_map(TouchedRange::pieces).peekable(), None);
+    let mut add = |start: u64, end: u64| {
+        if start < end && !last.as_mut().is_some_and(|last| last.takes(start, end)) {
+            last.replace(range.piece(start, end)).into_iter().for_each(&mut *f);
+        }
+    };
+    for (mut start, end) in range.pieces() {
+        while let Some(other) = others.peek().filter(|other| other.0 < end) {
+            add(start, other.0);
+            start = start.max(other.1);
+            if other.1 > end {
+                break;
+            }
+            others.next();
+        }
+        add(start, end);
+    }
+    last.into_iter().for_each(f);
 }
 
 #[cfg(test)]
@@ -89,8 +106,17 @@ mod tests {
     #[test]
     fn written_bytes_are_no_reads_of_the_same_manner() {
         let weak = cuarray_ptx::Strength::Weak;
-        let range =
-            |kind, start, end, strength| TouchedRange { start, end, kind, strength, released: false, acquired: false };
+        let like = |kind, strength| TouchedRange {
+            start: 0,
+            end: 0,
+            length: 0,
+            step: 0,
+            kind,
+            strength,
+            released: false,
+            acquired: false,
+        };
+        let range = |kind, start, end, strength| like(kind, strength).piece(start, end);
         let device = cuarray_ptx::Strength::Device;
         let touched = [
             range(AccessKind::Read, 0, 100, weak),
@@ -105,5 +131,33 @@ mod tests {
         without_overwritten(&touched, |range| found.push((range.start, range.end, range.kind == AccessKind::Read)));
         let weak = [(0, 4, true), (8, 96, true), (4, 8, false), (96, 104, false), (200, 208, false)];
         assert_eq!(found, [&weak[..], &[(0, 8, true), (4, 8, false)]].concat());
+    }
+
+    #[test]
+    fn written_elements_are_left_out_of_the_read_structures() {
+        let of = |kind, start, end, length, step| TouchedRange {
+            start,
+            end,
+            length,
+            step,
+            kind,
+            strength: cuarray_ptx::Strength::Weak,
+            released: false,
+            acquired: false,
+        };
+        let touched = [
+            of(AccessKind::Read, 0, 100 * 16 - 8, 8, 16),
+            of(AccessKind::Read, 5000, 5800, 800, 0),
+            of(AccessKind::Write, 0, 99 * 16 + 4, 4, 16),
+            of(AccessKind::Write, 4990, 5010, 4, 8),
+        ];
+        let mut found = Vec::new();
+        without_overwritten(&touched, |range| found.push(range));
+        let reads = [
+            of(AccessKind::Read, 4, 100 * 16 - 8, 4, 16),
+            of(AccessKind::Read, 5002, 5006, 4, 0),
+            of(AccessKind::Read, 5010, 5800, 790, 0),
+        ];
+        assert_eq!(found, [&reads[..], &touched[2..]].concat());
     }
 }

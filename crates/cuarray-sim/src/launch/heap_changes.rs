@@ -75,10 +75,14 @@ impl LaunchHeap {
 
     /// Adds the parts of a touched range that other launches may touch too. A block that lives within the launch is
     /// left out, and a range over several blocks is split.
-    pub(super) fn split(&self, range: TouchedRange, parts: &mut Vec<TouchedRange>) {
+    pub(super) fn split(&self, range: &TouchedRange, parts: &mut Vec<TouchedRange>) {
         if !self.heap.holds(range.start) {
-            return parts.push(range);
+            return parts.push(*range);
         }
+        range.pieces().for_each(|(start, end)| self.split_piece(&range.piece(start, end), parts));
+    }
+
+    fn split_piece(&self, range: &TouchedRange, parts: &mut Vec<TouchedRange>) {
         let inner = self.heap.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let changes = self.changes();
         let base = self.heap.base;
@@ -96,7 +100,7 @@ impl LaunchHeap {
         for piece in cuts.windows(2) {
             let is_own = own.iter().any(|(start, end)| *start <= piece[0] && piece[0] < *end);
             if !is_own {
-                parts.push(TouchedRange { start: piece[0], end: piece[1], ..range });
+                parts.push(range.piece(piece[0], piece[1]));
             }
         }
     }

@@ -52,7 +52,7 @@ pub(super) unsafe fn execute(launch: &Launch<'_>) -> Outcome {
             return Outcome { races, misuses, ..outcome };
         }
         for range in outcome.before_wait.iter().chain(&outcome.touched) {
-            restore(launch.regions, &before, range);
+            range.pieces().for_each(|(start, end)| restore(launch.regions, &before, &range.piece(start, end)));
         }
     }
     // SAFETY: as above.

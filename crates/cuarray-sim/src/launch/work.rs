@@ -196,11 +196,11 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
 
 /// Counts a launch that touched more memory than is searched for races.
 fn note_partial_search<'a>(partly: &mut Partly, limit: u64, touched: impl Iterator<Item = &'a TouchedRange> + Clone) {
-    let most: u64 = touched.clone().map(|range| range.end - range.start).sum();
+    let most: u64 = touched.clone().map(|range| range.count() * range.length).sum();
     if most <= limit {
         return;
     }
-    let mut ranges: Vec<(u64, u64)> = touched.map(|range| (range.start, range.end)).collect();
+    let mut ranges: Vec<(u64, u64)> = touched.flat_map(TouchedRange::pieces).collect();
     ranges.sort_unstable();
     let (mut bytes, mut reached) = (0, 0);
     for (start, end) in ranges {
@@ -261,6 +261,8 @@ mod tests {
             .map(|(start, end)| TouchedRange {
                 start: start << 20,
                 end: end << 20,
+                length: (end - start) << 20,
+                step: 0,
                 kind: cuarray_ptx::AccessKind::Write,
                 strength: cuarray_ptx::Strength::Weak,
                 released: false,

@@ -88,7 +88,7 @@ fn update(state: &State, word: Word, reduction: Option<Reduction>, value: u64) -
 pub(crate) fn execute(state: &mut State, operation: MemoryOperation, ticket: Option<&Ticket>) -> Accesses {
     let Some(word) = operation.word() else { return Accesses::default() };
     let manner = Manner { strength: Strength::System, ..Manner::default() };
-    let touched = |touch| Touched { start: word.address, end: word.address + word.size, touch, manner };
+    let touched = |touch| Touched { manner, ..Touched::new(word.address, word.address + word.size, touch) };
     let (none, system) = (Strength::Weak, Strength::System);
     let (fences, touches) = match operation {
         MemoryOperation::Wait { .. } => (Fences { releases: none, acquires: system }, vec![touched(Touch::Read)]),
@@ -135,8 +135,7 @@ pub(crate) fn launch_published(state: &mut State, ticket: &Ticket, touched: &[To
         touched.iter().any(|range| {
             range.touch == Touch::Write
                 && range.manner.strength != Strength::Weak
-                && range.start < word.address + word.size
-                && word.address < range.end
+                && range.region.meets(word.address, word.address + word.size)
         })
     };
     let words: Vec<Word> = waits.filter(writes).collect();

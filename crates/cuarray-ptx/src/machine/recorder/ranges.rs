@@ -15,7 +15,8 @@ pub(super) fn ranges(accessed: &[Pages], regions: &[Region]) -> Vec<TouchedRange
     for (kind, strength) in kinds.chain([(AccessKind::Update, Strength::Weak)]) {
         let places = if kind == AccessKind::Update { &places[..1] } else { places };
         for (released, acquired) in places {
-            let like = TouchedRange { start: 0, end: 0, kind, strength, released: *released, acquired: *acquired };
+            let (released, acquired) = (*released, *acquired);
+            let like = TouchedRange { start: 0, end: 0, length: 0, step: 0, kind, strength, released, acquired };
             ranges_like(&like, accessed, regions, &mut ranges);
         }
     }
@@ -26,8 +27,14 @@ pub(super) fn ranges(accessed: &[Pages], regions: &[Region]) -> Vec<TouchedRange
 fn ranges_like(like: &TouchedRange, accessed: &[Pages], regions: &[Region], ranges: &mut Vec<TouchedRange>) {
     let TouchedRange { kind, strength, .. } = *like;
     let written = usize::from(kind == AccessKind::Write);
-    let range_of = |(start, end)| TouchedRange { start, end, ..*like };
     for (pages, region) in accessed.iter().zip(regions) {
+        let first = ranges.len();
+        // Ranges of one length at equal distances are one.
+        let mut add = |(start, end)| {
+            if !ranges[first..].last_mut().is_some_and(|last| last.takes(start, end)) {
+                ranges.push(like.piece(start, end));
+            }
+        };
         let mut open: Option<(u64, u64)> = None;
         for (number, page) in pages.iter().enumerate() {
             let Some(page) = page else { continue };
@@ -47,7 +54,7 @@ fn ranges_like(like: &TouchedRange, accessed: &[Pages], regions: &[Region], rang
                 let start = region.start + number as u64 * PAGE;
                 match open.as_mut() {
                     Some(range) if range.1 == start => range.1 = start + PAGE,
-                    _ => ranges.extend(open.replace((start, start + PAGE)).map(range_of)),
+                    _ => open.replace((start, start + PAGE)).into_iter().for_each(&mut add),
                 }
                 continue;
             }
@@ -63,7 +70,7 @@ fn ranges_like(like: &TouchedRange, accessed: &[Pages], regions: &[Region], rang
                     // Mostly whole words were accessed.
                     match open.as_mut() {
                         Some(range) if range.1 == base => range.1 = base + 64,
-                        _ => ranges.extend(open.replace((base, base + 64)).map(range_of)),
+                        _ => open.replace((base, base + 64)).into_iter().for_each(&mut add),
                     }
                     continue;
                 }
@@ -77,14 +84,11 @@ fn ranges_like(like: &TouchedRange, accessed: &[Pages], regions: &[Region], rang
                     word = word.checked_shr(ones).unwrap_or(0);
                     match open.as_mut() {
                         Some(range) if range.1 == start => range.1 = end,
-                        _ => {
-                            let over = open.replace((start, end));
-                            ranges.extend(over.map(range_of));
-                        }
+                        _ => open.replace((start, end)).into_iter().for_each(&mut add),
                     }
                 }
             }
         }
-        ranges.extend(open.map(range_of));
+        open.into_iter().for_each(add);
     }
 }

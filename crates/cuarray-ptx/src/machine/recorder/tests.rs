@@ -6,8 +6,11 @@ const REGIONS: [Region; 1] = [Region { start: 0x1000, end: 0x9000, host: 0, writ
 
 /// Weak accesses to bytes of the region, which begin and end at these offsets.
 fn range(start: u64, end: u64, kind: AccessKind) -> TouchedRange {
-    let strength = Strength::Weak;
-    TouchedRange { start: 0x1000 + start, end: 0x1000 + end, kind, strength, released: false, acquired: false }
+    of(kind, Strength::Weak).piece(0x1000 + start, 0x1000 + end)
+}
+
+fn of(kind: AccessKind, strength: Strength) -> TouchedRange {
+    TouchedRange { start: 0, end: 0, length: 0, step: 0, kind, strength, released: false, acquired: false }
 }
 
 #[test]
@@ -37,6 +40,17 @@ fn recorded_bytes_become_ranges() {
 }
 
 #[test]
+fn ranges_at_one_distance_become_one() {
+    let mut recorder = Recorder::new(true, 1);
+    recorder.note_each(0, (0..1000).map(|index| index * 16), 4, true);
+    recorder.note_each(0, [20_000, 20_004, 20_100, 20_208].into_iter(), 4, true);
+    let elements = TouchedRange { length: 4, step: 16, ..range(0, 999 * 16 + 4, AccessKind::Write) };
+    assert_eq!((elements.count(), elements.pieces().last()), (1000, Some((0x1000 + 999 * 16, 0x1000 + 999 * 16 + 4))));
+    let pair = TouchedRange { length: 4, step: 108, ..range(20_100, 20_212, AccessKind::Write) };
+    assert_eq!(recorder.touched(&REGIONS), [elements, range(20_000, 20_008, AccessKind::Write), pair]);
+}
+
+#[test]
 fn a_read_and_write_of_one_instruction_is_an_update() {
     let mut recorder = Recorder::new(true, 1);
     recorder.note(0, 0, 4, true);
@@ -54,14 +68,7 @@ fn strong_accesses_are_listed_apart_from_weak_ones() {
     (other.strength, other.updates) = (Strength::System, false);
     other.note(0, 16, 4, false);
     one.merge(other);
-    let range = |start: u64, end: u64, kind, strength| TouchedRange {
-        released: false,
-        acquired: false,
-        start: 0x1000 + start,
-        end: 0x1000 + end,
-        kind,
-        strength,
-    };
+    let range = |start: u64, end: u64, kind, strength| of(kind, strength).piece(0x1000 + start, 0x1000 + end);
     assert_eq!(
         one.touched(&REGIONS),
         [
