@@ -225,12 +225,22 @@ assert (allocation["address"], allocation["size"], allocation["kind"]) == (point
 assert (during["streams"], during["events"], during["pending_operations"]) == (1, 1, 1)
 call("cuStreamSynchronize", stream)
 assert cuarray_sim.statistics()["pending_operations"] == 0
+module, function = c_void_p(), c_void_p()
+call("cuModuleLoadData", byref(module), b".version 8.0 .target sm_70 .address_size 64 .visible .entry empty() { ret; }")
+call("cuModuleGetFunction", byref(function), module, b"empty")
+for _ in range(2):
+    call("cuLaunchKernel", function, 1, 1, 1, 32, 1, 1, 0, stream, None, None)
+call("cuStreamSynchronize", stream)
+(kernel,) = cuarray_sim.statistics()["kernels"]
+assert 0 < kernel.pop("seconds") < 10
+assert kernel == {"name": "empty", "launches": 2, "instructions": 2 * 32}
+call("cuModuleUnload", module)
 call("cuMemFree_v2", pointer)
 call("cuStreamDestroy_v2", stream)
 call("cuEventDestroy_v2", event)
 after = cuarray_sim.statistics()
 assert after["allocations"] == [] and after["streams"] == after["events"] == 0
-assert after["calls"]["cuMemAlloc_v2"] == 1 and after["calls"]["cuStreamSynchronize"] == 1
+assert after["calls"]["cuMemAlloc_v2"] == 1 and after["calls"]["cuStreamSynchronize"] == 2
 # A symbol that no driver has is refused, and counted.
 function = c_void_p()
 assert driver.cuGetProcAddress(b"cuNoSuchThing", byref(function), 13000, c_uint64(0)) != 0 and not function

@@ -50,6 +50,18 @@ class Made(TypedDict):
     site: Site
 
 
+class Executed(TypedDict):
+    """The executions of a kernel."""
+
+    name: str
+    """The name in the PTX code."""
+    launches: int
+    instructions: int
+    """PTX instructions, counted for each thread."""
+    seconds: float
+    """The time on the host, with that of the search for races between threads."""
+
+
 class Statistics(TypedDict):
     """The statistics of a process. Counts are of live objects, except `calls` and `refused`."""
 
@@ -65,6 +77,10 @@ class Statistics(TypedDict):
     pending_operations: int
     """Enqueued copies, fills and other operations that have not run."""
     pending_host_functions: int
+    instructions: int
+    """PTX instructions that kernels have executed, counted for each thread."""
+    kernels: list[Executed]
+    """The executed kernels, those that took the most time first."""
     watched: Watched
     calls: dict[str, int]
     """The number of calls of each entry point, by its exported symbol."""

@@ -2,49 +2,10 @@
 //!
 //! Blocks are unordered, so the result must not depend on which block ran first, or on which core.
 
+use super::block_mark::{Mark, Part};
 use super::cell::Kind;
 use super::record::{Record, Slot};
 use super::span::{Lanes, bits, split};
-
-/// The part of a warp's access in a line.
-#[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
-    /// The access of the first lane.
-    pub slot: Slot,
-    pub pieces: u32,
-    pub lanes: Lanes,
-    /// The digest of the value that each lane writes.
-    pub values: &'a [u32; 32],
-}
-
-impl Part<'_> {
-    #[inline(always)]
-    pub(super) fn value(&self, piece: u32) -> u32 {
-        if self.slot.origin.kind() == Kind::Write { self.values[self.lanes.first_at(piece) as usize] } else { 0 }
-    }
-
-    fn slot_at(&self, piece: u32) -> Slot {
-        self.slot.of(self.lanes.first_at(piece))
-    }
-}
-
-/// Accesses by one instruction to several pieces: of one block, or reads or atomic operations of two units.
-#[derive(Clone, Copy)]
-pub(super) struct Mark {
-    pub one: Slot,
-    other: Slot,
-    pub pieces: u32,
-    /// The last time of the access, if it is [alone](super::one_thread_pieces).
-    pub clock: u32,
-    pub lanes: Lanes,
-    /// For writes, the digest of the value, or the index of the digests if the lanes are a row.
-    pub values: u32,
-    /// The pieces to which the block wrote several values.
-    pub varied: u32,
-    /// The last time at which the block wrote another value to the varied pieces, if the access is alone.
-    pub earlier: u32,
-    pub next: u32,
-}
 
 /// The accesses by one instruction to one piece.
 #[derive(Clone, Copy)]
@@ -66,7 +27,7 @@ const LISTED: u32 = 12;
 /// The most marks of several pieces of a line.
 const MARKS: usize = 12;
 /// Fewer pieces than these are recorded one by one.
-const FEW: u32 = 3;
+pub(super) const FEW: u32 = 3;
 /// The unit of a line that several units have accessed.
 const SEVERAL: u32 = u32::MAX;
 
@@ -180,7 +141,9 @@ impl Store {
             if part.lanes == (Lanes::row(0, 1)) {
                 self.values.push(*part.values);
             } else if part.lanes.is_row() {
-                self.values.push(std::array::from_fn(|piece| part.value(piece as u32)));
+                let mut digests = [0; 32];
+                bits(part.pieces).for_each(|piece| digests[piece as usize] = part.value(piece));
+                self.values.push(digests);
             }
         }
         let (one, other) = (part.slot, Slot::default());
@@ -443,42 +406,5 @@ impl Store {
                 at = chained.next;
             }
         }
-    }
-}
-
-impl Mark {
-    /// Whether the mark has a digest for each piece.
-    fn has_digests(&self) -> bool {
-        self.one.origin.kind() == Kind::Write && self.lanes.is_row()
-    }
-
-    /// Adds an access of the same lanes and instruction, which writes other values to some pieces. Returns whether the mark now stands for it.
-    #[inline(always)]
-    fn join(&mut self, part: &Part<'_>, ranks: u32, differ: u32) -> bool {
-        let slot = part.slot;
-        if slot.origin.kind() == Kind::Write {
-            if slot.block != self.one.block || part.pieces & !self.pieces != 0 || slot < self.one {
-                return false;
-            }
-            if differ != 0 && slot != self.one {
-                return false;
-            }
-            self.varied |= differ;
-            return true;
-        }
-        if slot.block == self.one.block && part.pieces & !self.pieces == 0 && slot >= self.one {
-            return true;
-        }
-        if part.pieces != self.pieces {
-            return false;
-        }
-        if slot.block >> ranks == self.one.block >> ranks {
-            self.one = self.one.or(slot);
-        } else if slot < self.one {
-            self.other = std::mem::replace(&mut self.one, slot);
-        } else {
-            self.other = self.other.or(slot);
-        }
-        true
     }
 }

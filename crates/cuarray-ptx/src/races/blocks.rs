@@ -5,9 +5,10 @@
 //! A limit bounds the memory. A launch that touches more pages is watched in part. The part depends on page numbers
 //! alone, and is halved as often as needed.
 
-use super::block_line::{Line, Part, Store};
+use super::block_line::{Line, Store};
+use super::block_mark::Part;
 use super::page::{NONE, PAGE, hash, lines_of, overlapped, shift_of};
-use super::span::Row;
+use super::span::{Row, bits};
 use rustc_hash::FxHashMap;
 use std::mem::take;
 use std::sync::{Mutex, PoisonError};
@@ -173,12 +174,7 @@ impl Grid {
         let (mut records, mut open, mut found) = (Vec::new(), Vec::new(), Vec::new());
         for page in &self.pages {
             for (index, line) in page.lines.iter().enumerate().filter(|(_, line)| line.may_conflict()) {
-                let disputed = self.store.disputed(line);
-                for piece in 0..32 {
-                    if disputed >> piece & 1 == 0 {
-                        open.drain(..).for_each(&mut report);
-                        continue;
-                    }
+                for piece in bits(self.store.disputed(line)) {
                     self.store.records(line, piece, &mut records);
                     let address = page.number * PAGE + ((index as u64 * 32 + u64::from(piece)) << page.shift);
                     for (index, one) in records.iter().enumerate() {

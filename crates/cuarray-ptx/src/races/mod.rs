@@ -9,6 +9,7 @@
 //! smallest number, for any number of cores.
 
 mod block_line;
+mod block_mark;
 pub(crate) mod blocks;
 pub(crate) mod causality;
 pub(crate) mod cell;

@@ -6,7 +6,8 @@
 //!
 //! Each block has to end before the next one begins. Then the accesses of other blocks need no record within a block.
 
-use super::block_line::{ALONE, END, Line, Mark, Part, Store};
+use super::block_line::{ALONE, END, FEW, Line, Store};
+use super::block_mark::{Mark, Part};
 use super::blocks::{Grid, Slot};
 use super::cell::{Kind, Now, Origin};
 use super::page::{lines_of, shift_of};
@@ -14,8 +15,6 @@ use super::span::{Lanes, Row, bits};
 
 /// The most marks of a line that are compared with an access.
 const MOST: usize = 12;
-/// Marks of fewer pieces than these become records of pieces once a line has accesses of several threads.
-const FEW: u32 = 3;
 
 /// Accesses that were recorded alone: the place, the thread, the time, and the digest of each lane's value.
 pub(crate) struct Exposed {
@@ -101,6 +100,7 @@ impl Store {
                 self.expose_mark(&mark, place, f);
             }
             if mark.pieces.count_ones() < FEW {
+                // Many short marks would be a long list.
                 bits(mark.pieces).for_each(|piece| self.add(line, piece, &self.record(&mark, piece)));
             } else {
                 self.marks[at as usize].next = std::mem::replace(&mut line.marks, at);

@@ -25,6 +25,7 @@ use cuarray_abi::*;
 use cuarray_ptx::{FaultKind, Outcome, Outlook, Region, Service, TouchedRange};
 use cuarray_races::{Fences, Ticket, Unwritten, Values};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Instant;
 
 /// The driver's services for the kernels of a launch.
 struct Services<'a> {
@@ -144,6 +145,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
         textures: &textures,
         service: &services,
     };
+    let began = Instant::now();
     // SAFETY: the regions are the live allocations in order of address, mapped while the state is locked. The
     // constants belong to the launch's module.
     let outcome = unsafe {
@@ -161,7 +163,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
     }
     let conditions = conditions.into_inner().unwrap_or_else(PoisonError::into_inner);
     let set = conditions::set(state, launch, &conditions);
-    state.code.executed_instructions += outcome.instructions;
+    state.code.has_executed(launch.name(), outcome.instructions, began.elapsed());
     if let Some(fault) = &outcome.fault {
         fail_launch(state, launch, ticket, fault);
     }

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// All loaded code.
 #[derive(Default)]
@@ -27,10 +28,37 @@ pub(crate) struct Code {
     pub executed_instructions: u64,
     /// The number of launches that have begun.
     pub executed_launches: u64,
+    /// The executions of the kernels, by name.
+    pub executions: HashMap<Box<str>, Executions>,
     /// The launches whose memory was searched for races only in part.
     pub partly_searched: Partly,
     /// Whether a kernel has failed in some context; shared with the driver, which reads it without its lock.
     pub failed: Arc<AtomicBool>,
+}
+
+/// The executions of a kernel.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Executions {
+    pub launches: u64,
+    /// The executed instructions, counted per thread.
+    pub instructions: u64,
+    /// The time on the host, with that of the search for races between threads.
+    pub time: Duration,
+}
+
+impl Code {
+    /// Counts a launch of a kernel that has ended.
+    pub(crate) fn has_executed(&mut self, name: &str, instructions: u64, time: Duration) {
+        self.executed_instructions += instructions;
+        if !self.executions.contains_key(name) {
+            self.executions.insert(name.into(), Executions::default());
+        }
+        if let Some(executions) = self.executions.get_mut(name) {
+            executions.launches += 1;
+            executions.instructions += instructions;
+            executions.time += time;
+        }
+    }
 }
 
 /// Launches that were searched in part.

@@ -43,7 +43,16 @@ struct Alive<'a> {
     pending_operations: u64,
     pending_host_functions: usize,
     instructions: u64,
+    kernels: Vec<ExecutedKernel<'a>>,
     watched: Watched,
+}
+
+#[derive(Serialize)]
+struct ExecutedKernel<'a> {
+    name: &'a str,
+    launches: u64,
+    instructions: u64,
+    seconds: f64,
 }
 
 #[derive(Serialize)]
@@ -110,8 +119,22 @@ fn alive(state: &State) -> Alive<'_> {
         pending_operations: state.streams.values().map(|stream| stream.pending()).sum(),
         pending_host_functions: state.host_functions,
         instructions: state.code.executed_instructions,
+        kernels: kernels(state),
         watched: watched(state),
     }
+}
+
+/// The executed kernels, those that took the most time first.
+fn kernels(state: &State) -> Vec<ExecutedKernel<'_>> {
+    let executed = state.code.executions.iter().map(|(name, executions)| ExecutedKernel {
+        name,
+        launches: executions.launches,
+        instructions: executions.instructions,
+        seconds: executions.time.as_secs_f64(),
+    });
+    let mut kernels: Vec<_> = executed.collect();
+    kernels.sort_by(|one, other| other.seconds.total_cmp(&one.seconds).then_with(|| one.name.cmp(other.name)));
+    kernels
 }
 
 /// The memory that the search for findings watches.
