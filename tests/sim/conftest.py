@@ -12,6 +12,7 @@ from typing import Any
 import numpy  # noqa: F401 -- pytester unloads modules that its runs have loaded, and NumPy cannot load twice
 import pytest
 from blas_probe import blas, blas_library
+from dnn_graph import graphs
 from dnn_probe import dnn, dnn_library
 from fft_probe import fft, fft_library
 from lt_probe import lt, lt_library
@@ -28,6 +29,7 @@ __all__ = [
     "dnn_library",
     "fft",
     "fft_library",
+    "graphs",
     "lt",
     "lt_library",
     "random",

@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from device_probe import Address, order, second_stream
 from dnn_convolution import CASES
+from dnn_graph import (
+    BOOLEAN,
+    CONFIGURATION,
+    DATA,
+    DATA_TYPE,
+    DESCRIPTOR,
+    DOUBLE,
+    ENGINE,
+    FILTER,
+    FLOAT,
+    FORWARD,
+    GRAPH,
+    GRAPH_PATTERN,
+    HANDLE,
+    HEUR_MODE,
+    HEURISTICS,
+    INT64,
+    NOT_FINALIZED,
+    OPERATION_POINTWISE,
+    PACK,
+    PLAN,
+    POINTWISE,
+    POINTWISE_MODE,
+    TENSOR,
+    VOID_PTR,
+    Attribute,
+    Graphs,
+    number,
+)
 from dnn_probe import (
     BAD_PARAM,
     FORMS,
@@ -19,126 +49,10 @@ from dnn_probe import (
     NULL_POINTER,
     SUCCESS,
     Dnn,
-    Tensor,
     close,
     sides_of,
     write,
 )
-
-NOT_FINALIZED, GRAPH_PATTERN = 2004, 3001
-POINTWISE, CONVOLUTION, ENGINE, CONFIGURATION, HEURISTICS, PLAN = range(6)
-FORWARD, FILTER, DATA, OPERATION_POINTWISE, GRAPH, PACK, TENSOR = 10, 11, 12, 13, 15, 16, 17
-HANDLE, DATA_TYPE, BOOLEAN, INT64, FLOAT, DOUBLE, VOID_PTR, CONVOLUTION_MODE, HEUR_MODE = range(9)
-POINTWISE_MODE, DESCRIPTOR = 14, 15
-TYPES: dict[int, Any] = {
-    HANDLE: np.uint64,
-    BOOLEAN: np.uint8,
-    INT64: np.int64,
-    FLOAT: np.float32,
-    DOUBLE: np.float64,
-    VOID_PTR: np.uint64,
-    DESCRIPTOR: np.uint64,
-}
-"""The elements of attributes by their type. Those of other types are enumerations of 32 bits."""
-Attribute = tuple[int, int, Sequence[Any]]
-
-
-def number(value: Any) -> Any:
-    return (value.value or 0) if isinstance(value, ctypes.c_void_p) else value
-
-
-class Graphs:
-    """Descriptors of the graph interface, which the end of the test destroys."""
-
-    def __init__(self, dnn: Dnn) -> None:
-        self.dnn, self.made = dnn, list[ctypes.c_void_p]()
-
-    def create(self, kind: int) -> ctypes.c_void_p:
-        descriptor = ctypes.c_void_p()
-        assert self.dnn.plain("BackendCreateDescriptor", kind, ctypes.byref(descriptor)) == SUCCESS
-        self.made.append(descriptor)
-        return descriptor
-
-    def set(self, descriptor: Any, attribute: int, kind: int, values: Sequence[Any]) -> int:
-        array = np.array([number(value) for value in values], TYPES.get(kind, np.int32))
-        at = array.ctypes.data_as(ctypes.c_void_p)
-        return self.dnn.plain("BackendSetAttribute", descriptor, attribute, kind, ctypes.c_int64(len(array)), at)
-
-    def get(self, descriptor: Any, attribute: int, kind: int, values: np.ndarray) -> tuple[int, int]:
-        count, at = ctypes.c_int64(-1), values.ctypes.data_as(ctypes.c_void_p)
-        requested = ctypes.c_int64(len(values))
-        to = ctypes.byref(count), at
-        return self.dnn.plain("BackendGetAttribute", descriptor, attribute, kind, requested, *to), count.value
-
-    def finalize(self, descriptor: Any) -> int:
-        return self.dnn.plain("BackendFinalize", descriptor)
-
-    def described(self, kind: int, *attributes: Attribute) -> ctypes.c_void_p:
-        """A descriptor with attributes, not finalized."""
-        descriptor = self.create(kind)
-        for attribute in attributes:
-            assert self.set(descriptor, *attribute) == SUCCESS, attribute
-        return descriptor
-
-    def final(self, kind: int, *attributes: Attribute) -> ctypes.c_void_p:
-        descriptor = self.described(kind, *attributes)
-        assert self.finalize(descriptor) == SUCCESS, (kind, self.dnn.last_error())
-        return descriptor
-
-    def tensor(self, identity: int, tensor: Tensor, *flags: Attribute) -> ctypes.c_void_p:
-        """The descriptor of a tensor that the other interface has described."""
-        item = tensor.whole.itemsize
-        view = np.moveaxis(tensor.whole, -1, 1) if tensor.form == "NHWC" else tensor.whole
-        strides = [stride // item for stride in view.strides]
-        return self.layout(identity, tensor.shape, strides, KINDS[tensor.kind], *flags)
-
-    def layout(
-        self, identity: int, shape: Sequence[int], strides: Sequence[int], kind: int = 0, *flags: Attribute
-    ) -> ctypes.c_void_p:
-        sizes: list[Attribute] = [(902, INT64, shape), (903, INT64, strides), (906, INT64, [identity])]
-        return self.final(TENSOR, (901, DATA_TYPE, [kind]), (900, INT64, [16]), *sizes, *flags)
-
-    def virtual(self, identity: int, shape: Sequence[int]) -> ctypes.c_void_p:
-        strides = np.cumprod([1, *shape[:0:-1]])[::-1]
-        return self.layout(identity, shape, list(strides), 0, (907, BOOLEAN, [1]))
-
-    def convolution(self, case: Any, compute: int = 0) -> ctypes.c_void_p:
-        steps: list[Attribute] = [(102, INT64, case.dilation), (103, INT64, case.stride)]
-        pads: list[Attribute] = [(104, INT64, case.pad), (105, INT64, case.pad), (106, INT64, [len(case.pad)])]
-        return self.final(CONVOLUTION, (100, DATA_TYPE, [compute]), (101, CONVOLUTION_MODE, [case.mode]), *steps, *pads)
-
-    def pointwise(self, mode: int, operands: dict[int, Any], *settings: Attribute) -> ctypes.c_void_p:
-        settings_of = self.final(POINTWISE, (0, POINTWISE_MODE, [mode]), (1, DATA_TYPE, [0]), *settings)
-        tensors: list[Attribute] = [(750 + index, DESCRIPTOR, [each]) for index, each in operands.items()]
-        return self.final(OPERATION_POINTWISE, (750, DESCRIPTOR, [settings_of]), *tensors)
-
-    def plan(self, *operations: Any) -> ctypes.c_void_p:
-        """A plan of the configuration that heuristics choose."""
-        handle: Attribute = (800, HANDLE, [self.dnn.handle])
-        graph = self.final(GRAPH, handle, (801, DESCRIPTOR, operations))
-        heuristics = self.final(HEURISTICS, (200, HEUR_MODE, [0]), (201, DESCRIPTOR, [graph]))
-        configuration = self.create(CONFIGURATION)
-        found = np.array([number(configuration)], np.uint64)
-        assert self.get(heuristics, 202, DESCRIPTOR, found) == (SUCCESS, 1)
-        return self.final(PLAN, (400, HANDLE, [self.dnn.handle]), (401, DESCRIPTOR, [configuration]))
-
-    def pack(self, pointers: dict[int, Any]) -> ctypes.c_void_p:
-        given: list[Attribute] = [(1000, INT64, list(pointers)), (1001, VOID_PTR, list(pointers.values()))]
-        return self.final(PACK, *given, (1003, VOID_PTR, [0]))
-
-    def run(self, plan: Any, pointers: dict[int, Any]) -> int:
-        return self.dnn.call("BackendExecute", plan, self.pack(pointers))
-
-    def end(self) -> None:
-        for descriptor in self.made:
-            assert self.dnn.plain("BackendDestroyDescriptor", descriptor) == SUCCESS
-
-
-@pytest.fixture
-def graphs(dnn: Dnn) -> Any:
-    made = Graphs(dnn)
-    yield made
-    made.end()
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -215,15 +129,18 @@ ONE: dict[int, Callable[[np.ndarray], Any]] = {
     17: lambda x: 1 / np.sqrt(x),
     18: np.sin,
     19: np.tan,
+    20: np.vectorize(math.erf),
     21: lambda x: x,
     22: lambda x: 1 / x,
     100: lambda x: np.maximum(x, 0),
     101: np.tanh,
     102: sigmoid,
     103: lambda x: np.where(x > 0, x, np.expm1(x)),
+    104: lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2))),
     105: lambda x: np.log1p(np.exp(x)),
     106: lambda x: x * sigmoid(x),
     107: gelu,
+    402: np.logical_not,
 }
 TWO: dict[int, Callable[[np.ndarray, np.ndarray], Any]] = {
     0: np.add,
@@ -235,12 +152,16 @@ TWO: dict[int, Callable[[np.ndarray, np.ndarray], Any]] = {
     7: np.fmod,
     8: np.power,
     9: np.subtract,
+    23: np.arctan2,
+    24: np.mod,
     300: np.equal,
     301: np.not_equal,
     302: np.greater,
     303: np.greater_equal,
     304: np.less,
     305: np.less_equal,
+    400: np.logical_and,
+    401: np.logical_or,
 }
 
 
@@ -266,7 +187,7 @@ def test_pointwise_function_of_two(dnn: Dnn, graphs: Graphs, mode: int, shape: t
     close(computed(dnn, graphs, mode, {1: x, 2: b}, 3), TWO[mode](x, b).astype(float), "double")
 
 
-@pytest.mark.parametrize("mode", [100, 101, 102, 103, 105, 106, 107])
+@pytest.mark.parametrize("mode", [*range(100, 108)])
 def test_gradient_of_an_activation(dnn: Dnn, graphs: Graphs, mode: int) -> None:
     x, dy = dnn.rng.uniform(-3, 3, (2, 3, 4)), dnn.random((2, 3, 4))
     slope = (ONE[mode](x + 1e-6) - ONE[mode](x - 1e-6)) / 2e-6
@@ -339,7 +260,7 @@ def test_wrong_descriptors_are_refused(dnn: Dnn, graphs: Graphs) -> None:
     descriptor = ctypes.c_void_p()
     to = ctypes.byref(descriptor)
     assert dnn.plain("BackendCreateDescriptor", TENSOR, None) == NULL_POINTER
-    assert dnn.plain("BackendCreateDescriptor", 45, to) == NOT_SUPPORTED
+    assert dnn.plain("BackendCreateDescriptor", 43, to) == NOT_SUPPORTED
     assert dnn.plain("BackendCreateDescriptor", 99, to) == BAD_PARAM
     assert dnn.plain("BackendFinalize", None) == NULL_POINTER
     assert dnn.plain("BackendFinalize", ctypes.c_void_p(8)) == BAD_PARAM
@@ -363,7 +284,7 @@ def test_wrong_descriptors_are_refused(dnn: Dnn, graphs: Graphs) -> None:
     settings = graphs.final(POINTWISE, (0, POINTWISE_MODE, [21]), (1, DATA_TYPE, [0]))
     assert graphs.set(operation, 750, DESCRIPTOR, [settings]) == SUCCESS
     assert graphs.finalize(operation) == NOT_FINALIZED
-    assert graphs.finalize(graphs.described(POINTWISE, (0, POINTWISE_MODE, [20]), (1, DATA_TYPE, [0]))) == NOT_SUPPORTED
+    assert graphs.finalize(graphs.described(POINTWISE, (0, POINTWISE_MODE, [20]), (1, DATA_TYPE, [4]))) == NOT_SUPPORTED
     assert graphs.finalize(graphs.described(POINTWISE, (0, POINTWISE_MODE, [77]), (1, DATA_TYPE, [0]))) == BAD_PARAM
 
 
@@ -379,7 +300,9 @@ def test_wrong_graphs_are_refused(dnn: Dnn, graphs: Graphs) -> None:
     assert status() == BAD_PARAM
     assert status(copy, copy) == BAD_PARAM
     assert status(copy, graphs.pointwise(21, {1: b, 3: a})) == GRAPH_PATTERN
-    assert status(graphs.pointwise(21, {1: virtual, 3: b})) == BAD_PARAM
+    # A part of an operation, which no engine executes.
+    part = graphs.final(GRAPH, (801, DESCRIPTOR, [graphs.pointwise(21, {1: virtual, 3: b})]))
+    assert graphs.finalize(graphs.described(HEURISTICS, (200, HEUR_MODE, [0]), (201, DESCRIPTOR, [part]))) == BAD_PARAM
     assert status(copy, graphs.pointwise(21, {1: other, 3: graphs.layout(7, [1, 2, 4], [8, 4, 1])})) == BAD_PARAM
     plan = graphs.plan(copy, graphs.pointwise(21, {1: b, 3: c}))
     at = {index: dnn.memory(24) for index in range(3)}
@@ -438,9 +361,13 @@ def test_attributes_of_any_values_crash_nothing(dnn: Dnn, graphs: Graphs) -> Non
     conv = graphs.convolution(CASES["points"])
     settled += [conv, graphs.pointwise(21, {1: settled[0], 3: graphs.layout(8, [1, 2, 3], [6, 3, 1])})]
     attributes = [*range(10), *range(100, 107), *range(700, 718), *range(750, 759), *range(800, 804), *range(900, 911)]
-    attributes += [200, 201, 300, 302, 400, 401, 1000, 1001, 1002, 1003, 1300, 1301]
+    attributes += [200, 201, 300, 302, 400, 401, 1000, 1001, 1002, 1003, 1300, 1301, 1500, 1503, *range(1520, 1528)]
+    attributes += [1600, 1601, 1610, 1611, 1612, 2200, 2201, 2202, *range(2300, 2306), *range(2310, 2314)]
+    attributes += [*range(2800, 2819), *range(3000, 3008), *range(3100, 3107), 3200, 3201, 3202, 405]
     for _ in range(1500):
-        kind = int(rng.choice([0, 1, 2, 3, 4, 5, 7, 10, 11, 12, 13, 15, 16, 17, 38]))
+        kind = int(
+            rng.choice([0, 1, 2, 3, 4, 5, 7, *range(10, 14), *range(15, 20), 21, 22, 31, 32, 33, 38, 41, 44, 45, 46])
+        )
         descriptor = graphs.create(kind)
         for _ in range(6):
             of = int(rng.choice([DATA_TYPE, BOOLEAN, INT64, FLOAT, VOID_PTR, POINTWISE_MODE, DESCRIPTOR]))

@@ -46,10 +46,17 @@ fn volume(sizes: [usize; 3]) -> usize {
 }
 
 /// A matrix by its first element and the distances of rows and columns.
-type Matrix<'a, R> = (&'a [R], [usize; 2]);
+pub(crate) type Matrix<'a, R> = (&'a [R], [usize; 2]);
 
 /// `c = a * b + beta * c` for an m×k and a k×n matrix. The rows of `c` are contiguous, `step` elements apart.
-fn multiply<R: Real>([m, n, k]: [usize; 3], a: Matrix<'_, R>, b: Matrix<'_, R>, beta: R, c: &mut [R], step: usize) {
+pub(crate) fn multiply<R: Real>(
+    [m, n, k]: [usize; 3],
+    a: Matrix<'_, R>,
+    b: Matrix<'_, R>,
+    beta: R,
+    c: &mut [R],
+    step: usize,
+) {
     let holds = |length: usize, [row, column]: [usize; 2], rows: usize, columns: usize| {
         rows == 0 || columns == 0 || (rows - 1) * row + (columns - 1) * column < length
     };

@@ -121,7 +121,7 @@ pub(crate) fn get(
 }
 
 /// Number `index` of the sequence of a seed, between 0 and 1: the finalizer of the generator SplitMix64.
-fn uniform(seed: u64, index: u64) -> f64 {
+pub(crate) fn uniform(seed: u64, index: u64) -> f64 {
     let mut bits = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

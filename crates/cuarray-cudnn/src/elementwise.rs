@@ -16,12 +16,13 @@ pub(crate) fn fits(small: &Layout, whole: &Layout) -> bool {
     small.dims.len() == whole.dims.len() && sizes.all(|(small, whole)| *small == 1 || small == whole)
 }
 
-/// For each element of a tensor, the place of the element of a smaller one that [`fits`].
+/// For each element of a tensor, the place of the element of a smaller one that [`fits`]. Where a size of the whole is a multiple of that of
+/// the smaller one, so many elements after each other have one place.
 pub(crate) fn places(small: &[usize], whole: &[usize]) -> Vec<usize> {
-    let strides = packed(small).into_iter().zip(small).map(|(stride, size)| if *size == 1 { 0 } else { stride });
     let mut places = vec![0];
-    for (size, stride) in whole.iter().zip(strides) {
-        places = places.iter().flat_map(|place| (0..*size).map(move |index| place + index * stride)).collect();
+    for ((size, few), stride) in whole.iter().zip(small).zip(packed(small)) {
+        let steps = |place: usize| (0..*size).map(move |index| place + index * few / size * stride);
+        places = places.iter().flat_map(|place| steps(*place)).collect();
     }
     places
 }

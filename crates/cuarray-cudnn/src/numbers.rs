@@ -108,7 +108,7 @@ real! {
 
 /// An element of a tensor.
 pub(crate) trait Element: Plain {
-    /// The number with which algorithms compute: `float`, or `double` for `double`.
+    /// The number with which algorithms compute: `float`, or `double` for `double` and for integers of graphs.
     type Wide: Real;
     fn widen(self) -> Self::Wide;
     fn narrow(value: Self::Wide) -> Self;
@@ -134,6 +134,10 @@ elements! {
     f64: f64, value value, value;
     f16: f32, value value.to_f32(), f16::from_f32(value);
     bf16: f32, value value.to_f32(), bf16::from_f32(value);
+    i8: f64, value value.into(), value as i8;
+    u8: f64, value value.into(), value as u8;
+    i32: f64, value value.into(), value as i32;
+    i64: f64, value value as f64, value as i64;
 }
 
 /// Runs an expression with the type of elements. Integers have no arithmetic.

@@ -53,6 +53,31 @@ fn step(operation: cudnnReduceTensorOp_t, sum: f64, value: f64, propagates: bool
     }
 }
 
+/// The values of `count` places each, from all values and their places. `cudnnReduceTensorOp_t` says how they are combined.
+pub(crate) fn reduced(
+    operation: cudnnReduceTensorOp_t,
+    propagates: bool,
+    count: usize,
+    all: impl ExactSizeIterator<Item = (f64, usize)>,
+) -> impl Iterator<Item = f64> {
+    let start = match operation {
+        1 | 8 => 1.0,
+        2 => f64::INFINITY,
+        3 => f64::NEG_INFINITY,
+        _ => 0.0,
+    };
+    let each = (all.len() / count) as f64;
+    let mut results = vec![start; count];
+    for (value, place) in all {
+        results[place] = step(operation, results[place], value, propagates);
+    }
+    results.into_iter().map(move |result| match operation {
+        5 => result / each,
+        7 => result.sqrt(),
+        _ => result,
+    })
+}
+
 /// `cudnnReduceTensor`.
 pub(crate) fn reduce(
     handle: &Handle,
@@ -72,29 +97,14 @@ pub(crate) fn reduce(
     if !fits(&of_c, &of_a) || of_a.kind != of_c.kind {
         return Err(BAD_PARAM);
     }
-    let operation = given.operation;
-    let start = match operation {
-        1 | 8 => 1.0,
-        2 => f64::INFINITY,
-        3 => f64::NEG_INFINITY,
-        _ => 0.0,
-    };
-    let count = (of_a.count() / of_c.count()) as f64;
     of_type!(of_a.kind, T => {
         let mut call = Call::of(handle);
         let a = call.reads(c"A", &of_a, a)?;
         let c = call.writes(c"C", &of_c, c, Factors::at(alpha, beta)?)?;
         call.computes(move |data| {
-            let mut results = vec![start; of_c.count()];
-            for (value, place) in a.values::<T>(data).into_iter().zip(places(&of_c.dims, &of_a.dims)) {
-                results[place] = step(operation, results[place], value.double(), given.nan == 1);
-            }
-            let end = |result: f64| Real::of(match operation {
-                5 => result / count,
-                7 => result.sqrt(),
-                _ => result,
-            });
-            c.store::<T>(data, &results.into_iter().map(end).collect::<Vec<_>>());
+            let values = a.values::<T>(data).into_iter().map(Real::double).zip(places(&of_c.dims, &of_a.dims));
+            let results = reduced(given.operation, given.nan == 1, of_c.count(), values);
+            c.store::<T>(data, &results.map(Real::of).collect::<Vec<_>>());
         })
     })
 }

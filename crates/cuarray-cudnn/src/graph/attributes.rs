@@ -23,9 +23,13 @@ pub(super) mod types {
     pub(crate) const NUMERICAL_NOTE: c_int = 11;
     pub(crate) const POINTWISE_MODE: c_int = 14;
     pub(crate) const DESCRIPTOR: c_int = 15;
+    pub(crate) const REDUCTION_OPERATOR: c_int = 18;
     pub(crate) const BEHAVIOR_NOTE: c_int = 19;
     pub(crate) const REORDERING_MODE: c_int = 20;
     pub(crate) const INT32: c_int = 23;
+    pub(crate) const CHAR: c_int = 24;
+    pub(crate) const RANDOM_DISTRIBUTION: c_int = 29;
+    pub(crate) const RESHAPE_MODE: c_int = 31;
 }
 use types::*;
 
@@ -33,13 +37,15 @@ use types::*;
 pub(super) fn size(kind: c_int) -> usize {
     match kind {
         HANDLE | INT64 | DOUBLE | VOID_PTR | DESCRIPTOR => 8,
-        BOOLEAN => 1,
+        BOOLEAN | CHAR => 1,
         _ => 4,
     }
 }
 
 /// The largest number of operations of a graph, of pointers of a call, and of choices of an engine.
 const MANY: usize = 4096;
+/// The largest number of bytes of a plan as text.
+const LONGEST_TEXT: usize = 1 << 24;
 
 /// The types that an attribute of a descriptor may have, and the largest number of its elements.
 pub(super) fn settable(kind: c_int, attribute: c_int) -> Option<(&'static [c_int], usize)> {
@@ -57,6 +63,7 @@ pub(super) fn settable(kind: c_int, attribute: c_int) -> Option<(&'static [c_int
         (POINTWISE, 1) => (&[DATA_TYPE], 1),
         (POINTWISE, 2) => (&[NAN_PROPAGATION], 1),
         (POINTWISE, 3..=8) => (&[FLOAT, DOUBLE], 1),
+        (POINTWISE, 9) => (&[INT64], 1),
         (CONVOLUTION_FORWARD, 700 | 701) => (&[FLOAT, DOUBLE], 1),
         (CONVOLUTION_FORWARD, 702..=705) => (&[DESCRIPTOR], 1),
         (CONVOLUTION_DATA, 706 | 707) => (&[FLOAT, DOUBLE], 1),
@@ -65,6 +72,29 @@ pub(super) fn settable(kind: c_int, attribute: c_int) -> Option<(&'static [c_int
         (CONVOLUTION_FILTER, 714..=717) => (&[DESCRIPTOR], 1),
         (OPERATION_POINTWISE, 750..=753 | 756..=758) => (&[DESCRIPTOR], 1),
         (OPERATION_POINTWISE, 754 | 755) => (&[FLOAT, DOUBLE], 1),
+        (PRODUCT, 1500) => (&[DATA_TYPE], 1),
+        (PRODUCT, 1503) => (&[FLOAT, DOUBLE], 1),
+        (OPERATION_PRODUCT, 1520..=1523 | 1525..=1527) => (&[DESCRIPTOR], 1),
+        (OPERATION_PRODUCT, 1524) => (&[INT64], 1),
+        (REDUCTION, 1600) => (&[REDUCTION_OPERATOR], 1),
+        (REDUCTION, 1601) => (&[DATA_TYPE], 1),
+        (REDUCTION, 1602) => (&[BOOLEAN], 1),
+        (OPERATION_REDUCTION, 1610..=1612) => (&[DESCRIPTOR], 1),
+        (RESHAPE, 2200 | 2201) => (&[DESCRIPTOR], 1),
+        (RESHAPE, 2202) => (&[RESHAPE_MODE], 1),
+        (RANDOM, 2300) => (&[RANDOM_DISTRIBUTION], 1),
+        (RANDOM, 2301..=2305) => (&[FLOAT, DOUBLE], 1),
+        (OPERATION_RANDOM, 2310 | 2312 | 2313) => (&[DESCRIPTOR], 1),
+        (OPERATION_RANDOM, 2311) => (&[INT64, DESCRIPTOR], 1),
+        (ATTENTION, 2800..=2805 | 2809..=2811 | 2814) => (&[DESCRIPTOR], 1),
+        (ATTENTION, 2812 | 2813) => (&[INT64], 1),
+        (ATTENTION, 2818) => (&[FLOAT], 1),
+        (BAND_MASK, 3000..=3006) => (&[DESCRIPTOR], 1),
+        (BAND_MASK, 3007) => (&[POINTWISE_MODE], 1),
+        (SOFTMAX, 3100..=3105) => (&[DESCRIPTOR], 1),
+        (SOFTMAX, 3106) => (&[BOOLEAN], 1),
+        (TRANSPOSITION, 3200 | 3201) => (&[DESCRIPTOR], 1),
+        (TRANSPOSITION, 3202) => (&[INT64], MOST_DIMENSIONS),
         (GRAPH, 800) => (&[HANDLE], 1),
         (GRAPH, 801) => (&[DESCRIPTOR], MANY),
         (GRAPH, 803 | 805) => (&[BOOLEAN], 1),
@@ -78,6 +108,7 @@ pub(super) fn settable(kind: c_int, attribute: c_int) -> Option<(&'static [c_int
         (HEURISTICS, 203) => (&[INT32], 1),
         (PLAN, 400) => (&[HANDLE], 1),
         (PLAN, 401 | 407) => (&[DESCRIPTOR], 1),
+        (PLAN, 405) => (&[CHAR], LONGEST_TEXT),
         (KNOB_CHOICE, 600) => (&[KNOB_TYPE], 1),
         (KNOB_CHOICE, 601) => (&[INT64], 1),
         (PACK, 1000) => (&[INT64], MANY),

@@ -1,11 +1,18 @@
 //! Descriptors: their attributes, and what they describe once they are finalized.
 
+use super::attention::attention;
 use super::attributes::{self, types};
+use super::band_mask::band_mask;
 use super::execution::Pack;
 use super::kinds::*;
+use super::moved;
 use super::operation::{self, Convolution, Operation, Tensor};
 use super::plan::Graph;
 use super::pointwise::Pointwise;
+use super::product;
+use super::random::{self, Distribution};
+use super::softmax::softmax;
+use super::text::{self, Written};
 use crate::status::{BAD_PARAM, NOT_SUPPORTED, NULL_POINTER, Outcome, cudnnStatus_t, refuse, write};
 use crate::types::*;
 use cuarray_stream_work::{Objects, read};
@@ -16,9 +23,9 @@ use std::sync::atomic::AtomicBool;
 
 /// The elements of an attribute.
 #[derive(Clone, Debug)]
-struct Value {
-    kind: c_int,
-    bytes: Vec<u8>,
+pub(super) struct Value {
+    pub(super) kind: c_int,
+    pub(super) bytes: Vec<u8>,
 }
 
 /// The object of a finalized descriptor.
@@ -27,7 +34,12 @@ pub(super) enum Made {
     Tensor(Arc<Tensor>),
     Convolution(Arc<Convolution>),
     Pointwise(Arc<Pointwise>),
-    Operation(Arc<Operation>),
+    /// The padding of products of matrices.
+    Product(f64),
+    /// The operator of reductions.
+    Operator(cudnnReduceTensorOp_t),
+    Distribution(Distribution),
+    Operations(Arc<[Arc<Operation>]>),
     Graph(Arc<Graph>),
     Pack(Arc<Pack>),
     /// A descriptor whose attributes have no effect.
@@ -38,14 +50,27 @@ pub(super) enum Made {
 #[derive(Clone, Debug)]
 pub(super) struct Descriptor {
     pub(super) kind: c_int,
-    values: BTreeMap<c_int, Value>,
+    pub(super) values: BTreeMap<c_int, Value>,
     /// Once the descriptor is finalized.
     pub(super) made: Option<Made>,
+    /// The text of a finalized descriptor that a graph may have.
+    pub(super) written: Option<Arc<Written>>,
 }
 
-static DESCRIPTORS: Objects<Descriptor, cudnnStatus_t> = Objects::new(0x636d_0000_0000, BAD_PARAM);
+pub(super) static DESCRIPTORS: Objects<Descriptor, cudnnStatus_t> = Objects::new(0x636d_0000_0000, BAD_PARAM);
 
 impl Descriptor {
+    /// A descriptor with these attributes.
+    pub(super) fn new(kind: c_int, values: BTreeMap<c_int, Value>) -> Descriptor {
+        Descriptor { kind, values, made: None, written: None }
+    }
+
+    /// The descriptor with its object.
+    pub(super) fn finalized(self) -> Outcome<Descriptor> {
+        let (made, written) = (self.finalize()?, Written::of(&self).ok().map(Arc::new));
+        Ok(Descriptor { made: Some(made), written, ..self })
+    }
+
     fn elements<const N: usize, V>(&self, attribute: c_int, of: impl Fn([u8; N]) -> V) -> Vec<V> {
         let bytes = self.values.get(&attribute).map_or(&[][..], |value| &value.bytes);
         bytes.as_chunks::<N>().0.iter().map(|element| of(*element)).collect()
@@ -109,28 +134,46 @@ impl Descriptor {
     /// The graph of another descriptor.
     fn graph(&self, attribute: c_int) -> Outcome<Made> {
         match self.part(attribute)? {
-            Some(Made::Graph(graph)) => Ok(Made::Graph(graph)),
+            Some(Made::Graph(graph)) if !graph.is_part => Ok(Made::Graph(graph)),
             _ => Err(BAD_PARAM),
         }
     }
 
+    /// Whether an attribute that may have several types has descriptors.
+    pub(super) fn has_descriptors(&self, attribute: c_int) -> bool {
+        self.values.get(&attribute).is_some_and(|value| value.kind == types::DESCRIPTOR)
+    }
+
     /// Checks the attributes, and makes the object.
     fn finalize(&self) -> Outcome<Made> {
+        let several = |made: Outcome<Vec<Operation>>| {
+            made.map(|operations| Made::Operations(operations.into_iter().map(Arc::new).collect()))
+        };
+        let one = |made: Outcome<Operation>| several(made.map(|operation| vec![operation]));
         match self.kind {
             TENSOR => Tensor::of(self).map(|made| Made::Tensor(Arc::new(made))),
             CONVOLUTION => Convolution::of(self).map(|made| Made::Convolution(Arc::new(made))),
             POINTWISE => operation::settings(self).map(|made| Made::Pointwise(Arc::new(made))),
-            CONVOLUTION_FORWARD | CONVOLUTION_DATA | CONVOLUTION_FILTER => {
-                operation::convolution(self).map(|made| Made::Operation(Arc::new(made)))
-            }
-            OPERATION_POINTWISE => operation::pointwise(self).map(|made| Made::Operation(Arc::new(made))),
+            PRODUCT => product::settings(self).map(Made::Product),
+            REDUCTION => operation::operator(self).map(Made::Operator),
+            RANDOM => random::settings(self).map(Made::Distribution),
+            CONVOLUTION_FORWARD | CONVOLUTION_DATA | CONVOLUTION_FILTER => one(operation::convolution(self)),
+            OPERATION_POINTWISE => one(operation::pointwise(self)),
+            OPERATION_PRODUCT => one(product::product(self)),
+            OPERATION_REDUCTION => one(operation::reduction(self)),
+            RESHAPE => one(moved::reshape(self)),
+            TRANSPOSITION => one(moved::transposition(self)),
+            OPERATION_RANDOM => one(random::random(self)),
+            BAND_MASK => one(band_mask(self)),
+            SOFTMAX => several(softmax(self)),
+            ATTENTION => several(attention(self)),
             GRAPH => {
-                let operation = |made: Made| match made {
-                    Made::Operation(operation) => Ok(operation),
+                let operations = |made: Made| match made {
+                    Made::Operations(operations) => Ok(operations.to_vec()),
                     _ => Err(BAD_PARAM),
                 };
-                let operations = self.parts(801)?.into_iter().map(operation).collect::<Outcome<_>>()?;
-                Graph::of(operations).map(|made| Made::Graph(Arc::new(made)))
+                let parts: Vec<_> = self.parts(801)?.into_iter().map(operations).collect::<Outcome<_>>()?;
+                Graph::of(parts.concat(), Written::of(self)?).map(|made| Made::Graph(Arc::new(made)))
             }
             // The one engine has number 0.
             ENGINE if self.integers(1301) == [0] => self.graph(1300),
@@ -138,6 +181,7 @@ impl Descriptor {
             CONFIGURATION => self.graph(300),
             HEURISTICS if matches!(self.choice(200), Some(0..=3)) => self.graph(201),
             HEURISTICS => Err(BAD_PARAM),
+            PLAN if self.values.contains_key(&405) => text::graph(&self.elements(405, |[byte]: [u8; 1]| byte)),
             PLAN => self.graph(401),
             PACK => Pack::of(self).map(|made| Made::Pack(Arc::new(made))),
             KNOB_CHOICE | DEVICE => Ok(Made::Settings),
@@ -158,10 +202,15 @@ pub(crate) fn create(kind: cudnnBackendDescriptorType_t, to: *mut cudnnBackendDe
         return Err(NULL_POINTER);
     }
     match kind {
-        POINTWISE..=OPERATION_POINTWISE | GRAPH | PACK | TENSOR | DEVICE => {
-            write(to, DESCRIPTORS.add(Descriptor { kind, values: BTreeMap::new(), made: None }))
-        }
-        14 | 18..=37 | 39..=60 => {
+        POINTWISE..=OPERATION_POINTWISE
+        | GRAPH..=OPERATION_PRODUCT
+        | REDUCTION
+        | OPERATION_REDUCTION
+        | RESHAPE..=OPERATION_RANDOM
+        | DEVICE
+        | ATTENTION
+        | BAND_MASK..=TRANSPOSITION => write(to, DESCRIPTORS.add(Descriptor::new(kind, BTreeMap::new()))),
+        14..=60 => {
             static TOLD: AtomicBool = AtomicBool::new(false);
             Err(refuse(&format!("cudnnBackendDescriptorType_t {kind} of cudnnBackendCreateDescriptor"), &TOLD))
         }
@@ -180,11 +229,21 @@ pub(crate) fn finalize(number: cudnnBackendDescriptor_t) -> Outcome {
     if descriptor.made.is_some() {
         return Ok(());
     }
-    let made = descriptor.finalize()?;
+    let finalized = descriptor.finalized()?;
     DESCRIPTORS.change(number, |descriptor| {
-        descriptor.made = Some(made);
+        *descriptor = finalized;
         Ok(())
     })
+}
+
+/// Checks the type and the bytes of an attribute of a descriptor of this kind.
+pub(super) fn check(of: c_int, attribute: c_int, kind: c_int, bytes: usize) -> Outcome {
+    let Some((kinds, most)) = attributes::settable(of, attribute) else {
+        return Err(if attribute < 0 { BAD_PARAM } else { NOT_SUPPORTED });
+    };
+    let size = attributes::size(kind);
+    let fits = kinds.contains(&kind) && bytes.is_multiple_of(size) && bytes / size <= most;
+    if fits { Ok(()) } else { Err(BAD_PARAM) }
 }
 
 /// `cudnnBackendSetAttribute`.
@@ -199,18 +258,10 @@ pub(crate) fn set(
     if descriptor.made.is_some() {
         return Err(cudnnStatus_t::NOT_INITIALIZED);
     }
-    let Some((kinds, most)) = attributes::settable(descriptor.kind, attribute) else {
-        return Err(if attribute < 0 { BAD_PARAM } else { NOT_SUPPORTED });
-    };
-    let count = usize::try_from(count).ok().filter(|count| *count <= most).ok_or(BAD_PARAM)?;
-    if !kinds.contains(&kind) {
-        return Err(BAD_PARAM);
-    }
-    let bytes = if count == 0 {
-        Vec::new()
-    } else {
-        read::<u8, cudnnStatus_t>(elements.cast(), count * attributes::size(kind))?
-    };
+    let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(attributes::size(kind)));
+    let bytes = bytes.ok_or(BAD_PARAM)?;
+    check(descriptor.kind, attribute, kind, bytes)?;
+    let bytes = if bytes == 0 { Vec::new() } else { read::<u8, cudnnStatus_t>(elements.cast(), bytes)? };
     DESCRIPTORS.change(number, |descriptor| {
         descriptor.values.insert(attribute, Value { kind, bytes });
         Ok(())
@@ -253,6 +304,10 @@ pub(crate) fn get(
         (GRAPH, 802) => 1_i64.to_ne_bytes().to_vec(),
         // No workspace, and no shared memory.
         (CONFIGURATION, 303 | 304) | (PLAN, 402) => 0_i64.to_ne_bytes().to_vec(),
+        (PLAN, 405) => match made {
+            Made::Graph(graph) => graph.text()?,
+            _ => return Err(BAD_PARAM),
+        },
         _ => kept.map(|value| value.bytes.clone()).unwrap_or_default(),
     };
     let size = attributes::size(kind);
@@ -269,12 +324,13 @@ fn described(descriptor: &Descriptor, attribute: c_int, made: &Made) -> Outcome<
     let with = |kind: c_int, values: &[(c_int, c_int, Vec<u8>)]| {
         let value =
             |(name, kind, bytes): &(c_int, c_int, Vec<u8>)| (*name, Value { kind: *kind, bytes: bytes.clone() });
-        Descriptor { kind, values: values.iter().map(value).collect(), made: Some(made.clone()) }
+        Descriptor { made: Some(made.clone()), ..Descriptor::new(kind, values.iter().map(value).collect()) }
     };
     // The configurations of the library have one engine, which no descriptor of the program names.
     let engine = || with(ENGINE, &[(1301, types::INT64, 0_i64.to_ne_bytes().to_vec())]);
     match (descriptor.kind, attribute) {
         (HEURISTICS, 202) => Ok(vec![with(CONFIGURATION, &[])]),
+        (PLAN, 401) if !descriptor.values.contains_key(&401) => Ok(vec![with(CONFIGURATION, &[])]),
         (CONFIGURATION, 300) if !descriptor.values.contains_key(&300) => Ok(vec![engine()]),
         _ => descriptor.addresses(attribute).into_iter().map(find).collect(),
     }

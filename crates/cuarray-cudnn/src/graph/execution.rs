@@ -1,7 +1,7 @@
 //! The execution of plans.
 
 use super::descriptor::{Descriptor, Made, find};
-use super::operation::{Named, Operation, Step};
+use super::operation::{Named, Operand, Operation, Step};
 use super::plan::Graph;
 use super::pointwise;
 use crate::call::{Call, Input, Output};
@@ -9,6 +9,7 @@ use crate::convolution::Kind;
 use crate::elementwise::places;
 use crate::handle::Handle;
 use crate::numbers::{Element, Factors, Real, Type, of_type};
+use crate::reduction::reduced;
 use crate::status::{BAD_PARAM, NULL_POINTER, Outcome, write};
 use crate::types::cudnnBackendDescriptor_t;
 use cuarray_stream_work::Data;
@@ -44,10 +45,35 @@ enum Source<W> {
     Host(Vec<W>),
 }
 
+/// Runs an expression with the type of elements, which may be integers and booleans of 8 bits.
+macro_rules! of_any_type {
+    ($kind:expr, $t:ident => $call:expr) => {
+        match $kind {
+            Type::Integer(3, _) => {
+                type $t = i8;
+                $call
+            }
+            Type::Integer(6 | 22, _) => {
+                type $t = u8;
+                $call
+            }
+            Type::Integer(4, _) => {
+                type $t = i32;
+                $call
+            }
+            Type::Integer(10, _) => {
+                type $t = i64;
+                $call
+            }
+            kind => of_type!(kind, $t => $call),
+        }
+    };
+}
+
 /// The values of a tensor, in another type.
 fn values<W: Real>(kind: Type, input: &Input, data: &mut Data<'_>) -> Vec<W> {
     let read =
-        of_type!(kind, T => Ok(input.values::<T>(data).into_iter().map(|value| W::of(value.double())).collect()));
+        of_any_type!(kind, T => Ok(input.values::<T>(data).into_iter().map(|value| W::of(value.double())).collect()));
     // A tensor with another type is in no operation.
     read.unwrap_or_default()
 }
@@ -63,7 +89,14 @@ impl Target {
         let single = || values.iter().map(|value| f32::of(value.double())).collect::<Vec<_>>();
         match (self, kind) {
             (Target::Double(output), _) => {
-                output.store::<f64>(data, &values.iter().map(|value| value.double()).collect::<Vec<_>>());
+                let values: Vec<f64> = values.iter().map(|value| value.double()).collect();
+                match kind {
+                    Type::Integer(3, _) => output.store::<i8>(data, &values),
+                    Type::Integer(6 | 22, _) => output.store::<u8>(data, &values),
+                    Type::Integer(4, _) => output.store::<i32>(data, &values),
+                    Type::Integer(..) => output.store::<i64>(data, &values),
+                    _ => output.store::<f64>(data, &values),
+                }
             }
             (Target::Single(output), Type::Half) => output.store::<half::f16>(data, &single()),
             (Target::Single(output), Type::Bfloat16) => output.store::<half::bf16>(data, &single()),
@@ -92,11 +125,16 @@ pub(crate) fn workspace_size(
     write(to, 0)
 }
 
+/// Whether `float` has not all values of a type.
+fn is_wide(kind: Type) -> bool {
+    matches!(kind, Type::Double | Type::Integer(..))
+}
+
 /// `cudnnBackendExecute`.
 pub(crate) fn execute(handle: &Handle, plan: cudnnBackendDescriptor_t, pack: cudnnBackendDescriptor_t) -> Outcome {
     let (graph, pack) = parts(plan, pack)?;
     let all = graph.inputs.iter().chain(&graph.outputs);
-    let is_double = all.into_iter().any(|(_, tensor)| tensor.layout.kind == Type::Double);
+    let is_double = all.into_iter().any(|(_, tensor)| is_wide(tensor.layout.kind));
     if is_double { run::<f64>(handle, graph, &pack) } else { run::<f32>(handle, graph, &pack) }
 }
 
@@ -105,7 +143,7 @@ fn constant<W: Real>(kind: Type, address: usize) -> Outcome<W> {
     if address == 0 {
         return Err(NULL_POINTER);
     }
-    of_type!(kind, T => {
+    of_any_type!(kind, T => {
         let at = std::ptr::with_exposed_provenance::<T>(address);
         // SAFETY: the pointer is not null, and by the contract of the C function that of a number of the tensor's type. Any alignment is read.
         Ok(W::of(unsafe { at.read_unaligned() }.widen().double()))
@@ -129,7 +167,7 @@ fn run<W: Real>(handle: &Handle, graph: Arc<Graph>, pack: &Pack) -> Outcome {
     let mut targets: Vec<(Named, Target)> = Vec::new();
     for (name, tensor) in &graph.outputs {
         let at = std::ptr::without_provenance_mut::<c_void>(pack.address(tensor.id)?);
-        let target = if tensor.layout.kind == Type::Double {
+        let target = if is_wide(tensor.layout.kind) {
             Target::Double(call.writes(name, &tensor.layout, at, Factors::result())?)
         } else {
             Target::Single(call.writes(name, &tensor.layout, at, Factors::result())?)
@@ -161,6 +199,10 @@ fn run<W: Real>(handle: &Handle, graph: Arc<Graph>, pack: &Pack) -> Outcome {
 fn step<W: Real>(operation: &Operation, known: &HashMap<i64, Vec<W>>) -> Vec<W> {
     let input = |index: usize| operation.inputs.get(index).and_then(|(_, tensor)| known.get(&tensor.id));
     let given = |index: usize| input(index).map_or(&[][..], Vec::as_slice);
+    let dims = &operation.output.1.layout.dims;
+    let inputs = operation.inputs.iter().enumerate();
+    let operands: Vec<Operand<'_, W>> =
+        inputs.map(|(index, (_, tensor))| (&tensor.layout.dims[..], given(index))).collect();
     match &operation.step {
         Step::Convolution(kind, shape, alpha, beta) => {
             let mut result = match kind {
@@ -176,8 +218,21 @@ fn step<W: Real>(operation: &Operation, known: &HashMap<i64, Vec<W>>) -> Vec<W> 
             }
             result
         }
+        Step::Pointwise(of, ..) if of.mode == pointwise::INDEX => {
+            let (axis, inner) = of.axis.map_or((1, 1), |axis| (dims[axis], dims[axis + 1..].iter().product()));
+            (0..operation.output.1.layout.count()).map(|index| W::of((index / inner % axis) as f64)).collect()
+        }
+        Step::Product(of) => of.compute(&operands, dims),
+        Step::Reduction(operator) => {
+            let from = operands.first().map_or(&[][..], |(from, _)| from);
+            let all = given(0).iter().map(|value| value.double()).zip(places(dims, from));
+            reduced(*operator, true, dims.iter().product(), all).map(W::of).collect()
+        }
+        Step::Moved(from) => from.iter().map(|number| given(0)[*number]).collect(),
+        Step::Random(of) => of.compute(&operands, dims.iter().product()),
+        Step::BandMask(of) => of.compute(&operands, dims),
+        Step::Softmax(part) => part.compute(&operands),
         Step::Pointwise(of, alpha1, alpha2) => {
-            let dims = &operation.output.1.layout.dims;
             let spread = |index: usize| {
                 let small = &operation.inputs[index].1.layout.dims;
                 match small == dims {

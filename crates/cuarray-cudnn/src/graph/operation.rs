@@ -1,8 +1,12 @@
 //! Tensors, convolutions and pointwise operations of graphs.
 
+use super::band_mask::BandMask;
 use super::descriptor::{Descriptor, Made};
 use super::kinds::*;
-use super::pointwise::{ADD, Operands, Pointwise, SUB, operands};
+use super::pointwise::{ADD, INDEX, Operands, Pointwise, SUB, operands};
+use super::product::Product;
+use super::random::Random;
+use super::softmax::Part;
 use crate::convolution::Kind;
 use crate::convolution_descriptor::check_compute;
 use crate::convolution_engine::{Shape, Steps};
@@ -28,7 +32,13 @@ pub(super) struct Tensor {
 impl Tensor {
     pub(super) fn of(descriptor: &Descriptor) -> Outcome<Tensor> {
         let (dims, strides) = (descriptor.sizes(902)?, descriptor.sizes(903)?);
-        let kind = Type::of(descriptor.choice(901).ok_or(BAD_PARAM)?)?;
+        let (is_virtual, is_by_value) = (descriptor.flag(907), descriptor.flag(908));
+        let kind = match descriptor.choice(901).ok_or(BAD_PARAM)? {
+            // Booleans have 8 bits, or a bit each in memory.
+            number @ 22 => Type::Integer(number, 1),
+            number @ 11 if is_virtual => Type::Integer(number, 1),
+            number => Type::of(number)?,
+        };
         let [id] = descriptor.integers(906)[..] else { return Err(BAD_PARAM) };
         if dims.is_empty() || dims.len() != strides.len() {
             return Err(BAD_PARAM);
@@ -36,7 +46,6 @@ impl Tensor {
         if descriptor.choice(909).unwrap_or(0) != 0 || descriptor.integers(904).iter().any(|count| *count != 1) {
             return Err(NOT_SUPPORTED);
         }
-        let (is_virtual, is_by_value) = (descriptor.flag(907), descriptor.flag(908));
         Ok(Tensor { id, layout: Layout::new(kind, dims, strides)?, is_virtual, is_by_value })
     }
 }
@@ -107,8 +116,12 @@ impl Convolution {
 pub(super) fn settings(descriptor: &Descriptor) -> Outcome<Pointwise> {
     let mode = descriptor.choice(0).ok_or(BAD_PARAM)?;
     operands(mode)?;
-    let compute = Type::of(descriptor.choice(1).ok_or(BAD_PARAM)?)?;
-    if matches!(compute, Type::Integer(..)) {
+    let is_of_integers = match descriptor.choice(1).ok_or(BAD_PARAM)? {
+        11 => true,
+        number => matches!(Type::of(number)?, Type::Integer(..)),
+    };
+    // Operations whose results are those of floating point, too.
+    if is_of_integers && !matches!(mode, 0..=3 | 9 | 10 | 16 | 21 | 300..=601) {
         return Err(NOT_SUPPORTED);
     }
     let number = |attribute, default| descriptor.number(attribute).unwrap_or(default);
@@ -118,6 +131,7 @@ pub(super) fn settings(descriptor: &Descriptor) -> Outcome<Pointwise> {
         elu: number(6, 1.0),
         softplus: number(7, 1.0),
         swish: number(8, 1.0),
+        axis: descriptor.sizes(9)?.first().copied(),
     })
 }
 
@@ -128,6 +142,22 @@ pub(super) enum Step {
     Convolution(Kind, Shape, f64, f64),
     /// With the factors of both operands.
     Pointwise(Arc<Pointwise>, f64, f64),
+    Product(Product),
+    /// `cudnnReduceTensorOp_t`.
+    Reduction(cudnnReduceTensorOp_t),
+    /// For each element of the result, the number of its element of the input.
+    Moved(Arc<[usize]>),
+    Random(Random),
+    BandMask(BandMask),
+    Softmax(Part),
+}
+
+/// The sizes of an input, and its values in the order of its dimensions.
+pub(super) type Operand<'a, W> = (&'a [usize], &'a [W]);
+
+/// Whether a tensor has the sizes of another one, or parts of them, so that several elements of the other one belong to one of this.
+pub(super) fn divides(small: &[usize], whole: &[usize]) -> bool {
+    small.len() == whole.len() && small.iter().zip(whole).all(|(small, whole)| whole.is_multiple_of(*small))
 }
 
 /// A tensor with its name in findings.
@@ -190,10 +220,25 @@ pub(super) fn pointwise(descriptor: &Descriptor) -> Outcome<Operation> {
     if inputs.iter().any(|(_, input)| !fits(&input.layout, &output.1.layout)) {
         return Err(BAD_PARAM);
     }
-    let has_arithmetic = |(_, tensor): &Named| !matches!(tensor.layout.kind, Type::Integer(..));
-    if !inputs.iter().chain([&output]).all(has_arithmetic) {
-        return Err(NOT_SUPPORTED);
+    if of.mode == INDEX && of.axis.is_none_or(|axis| axis >= output.1.layout.dims.len()) {
+        return Err(BAD_PARAM);
     }
     let number = |attribute| descriptor.number(attribute).unwrap_or(1.0);
     Ok(Operation { step: Step::Pointwise(of, number(754), number(755)), inputs, output })
+}
+
+/// The operator of a reduction.
+pub(super) fn operator(descriptor: &Descriptor) -> Outcome<cudnnReduceTensorOp_t> {
+    Type::of(descriptor.choice(1601).ok_or(BAD_PARAM)?)?;
+    descriptor.choice(1600).filter(|operator| (0..=8).contains(operator)).ok_or(BAD_PARAM)
+}
+
+/// A reduction of the dimensions in which the result is smaller.
+pub(super) fn reduction(descriptor: &Descriptor) -> Outcome<Operation> {
+    let Some(Made::Operator(operator)) = descriptor.part(1612)? else { return Err(BAD_PARAM) };
+    let (x, y) = (descriptor.tensor(1610)?.ok_or(BAD_PARAM)?, descriptor.tensor(1611)?.ok_or(BAD_PARAM)?);
+    if !divides(&y.layout.dims, &x.layout.dims) {
+        return Err(BAD_PARAM);
+    }
+    Ok(Operation { step: Step::Reduction(operator), inputs: vec![(c"x", x)], output: (c"y", y) })
 }

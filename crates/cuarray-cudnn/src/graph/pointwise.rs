@@ -2,7 +2,7 @@
 
 use crate::activation::Curve;
 use crate::numbers::Real;
-use crate::status::{BAD_PARAM, NOT_SUPPORTED, Outcome};
+use crate::status::{BAD_PARAM, Outcome};
 use crate::types::cudnnPointwiseMode_t;
 
 /// The settings of a pointwise operation.
@@ -14,10 +14,23 @@ pub(super) struct Pointwise {
     pub(super) elu: f64,
     pub(super) softplus: f64,
     pub(super) swish: f64,
+    /// The dimension whose indices are the result of [`INDEX`].
+    pub(super) axis: Option<usize>,
+}
+
+impl Pointwise {
+    /// An operation without settings.
+    pub(super) fn plain(mode: cudnnPointwiseMode_t) -> Pointwise {
+        Pointwise { mode, clips: (None, None, 0.0), elu: 1.0, softplus: 1.0, swish: 1.0, axis: None }
+    }
 }
 
 /// `CUDNN_POINTWISE_ADD`.
 pub(super) const ADD: cudnnPointwiseMode_t = 0;
+/// `CUDNN_POINTWISE_MUL`.
+pub(super) const MUL: cudnnPointwiseMode_t = 1;
+/// `CUDNN_POINTWISE_GEN_INDEX`.
+pub(super) const INDEX: cudnnPointwiseMode_t = 501;
 /// `CUDNN_POINTWISE_SUB`.
 pub(super) const SUB: cudnnPointwiseMode_t = 9;
 
@@ -35,12 +48,10 @@ pub(super) enum Operands {
 /// The operands of a `cudnnPointwiseMode_t`.
 pub(super) fn operands(mode: cudnnPointwiseMode_t) -> Outcome<Operands> {
     match mode {
-        4 | 10..=19 | 21 | 22 | 100..=103 | 105..=107 => Ok(Operands::One),
-        0..=3 | 5..=9 | 300..=305 => Ok(Operands::Two),
+        4 | 10..=22 | 100..=107 | 402 | INDEX => Ok(Operands::One),
+        0..=3 | 5..=9 | 23 | 24 | 300..=305 | 400 | 401 => Ok(Operands::Two),
         601 => Ok(Operands::Selected),
-        200..=203 | 205..=207 => Ok(Operands::Gradient),
-        // The error function and what needs it, `atan2`, `floor_mod`, logical operations and numbers of elements.
-        20 | 23 | 24 | 104 | 204 | 400..=402 | 501 => Err(NOT_SUPPORTED),
+        200..=207 => Ok(Operands::Gradient),
         _ => Err(BAD_PARAM),
     }
 }
@@ -67,6 +78,19 @@ fn relu<W: Real>(of: &Pointwise, x: W) -> W {
     }
 }
 
+/// The error function.
+fn erf<W: Real>(x: W) -> W {
+    W::of(libm::erf(x.double()))
+}
+
+/// The GELU by the error function, and its derivative.
+fn exact_gelu<W: Real>(x: W) -> (W, W) {
+    let (half, one) = (W::of(0.5), W::one());
+    let below = half * (one + erf(x * W::of(std::f64::consts::FRAC_1_SQRT_2)));
+    let density = W::of((2.0 * std::f64::consts::PI).sqrt().recip()) * (-half * x * x).exp();
+    (x * below, below + x * density)
+}
+
 /// The GELU by a hyperbolic tangent, and its derivative.
 fn gelu<W: Real>(x: W) -> (W, W) {
     let (factor, cube) = (W::of((2.0 / std::f64::consts::PI).sqrt()), W::of(0.044_715));
@@ -74,6 +98,11 @@ fn gelu<W: Real>(x: W) -> (W, W) {
     let tanh = (factor * (x + cube * x * x * x)).tanh();
     let slope = factor * (one + three * cube * x * x) * (one - tanh * tanh);
     (half * x * (one + tanh), half * (one + tanh) + half * x * slope)
+}
+
+/// A truth value as a number.
+fn truth<W: Real>(is_so: bool) -> W {
+    if is_so { W::one() } else { W::zero() }
 }
 
 /// The value of an operation with one operand.
@@ -90,21 +119,23 @@ fn one<W: Real>(of: &Pointwise, x: W) -> W {
         17 => x.sqrt().recip(),
         18 => x.sin(),
         19 => x.tan(),
+        20 => erf(x),
         22 => x.recip(),
         100 => relu(of, x),
         105 => {
             let beta = W::of(of.softplus);
             (beta * x).exp().ln_1p() / beta
         }
+        104 => exact_gelu(x).0,
         107 => gelu(x).0,
+        402 => truth(x.is_zero()),
         101..=103 | 106 => curve(of).map_or(x, |curve| curve.value(x)),
         _ => x,
     }
 }
 
 /// The value of an operation with two operands.
-fn two<W: Real>(mode: cudnnPointwiseMode_t, x: W, b: W) -> W {
-    let truth = |is_so: bool| if is_so { W::one() } else { W::zero() };
+pub(super) fn two<W: Real>(mode: cudnnPointwiseMode_t, x: W, b: W) -> W {
     match mode {
         1 => x * b,
         2 => x.min(b),
@@ -114,12 +145,16 @@ fn two<W: Real>(mode: cudnnPointwiseMode_t, x: W, b: W) -> W {
         7 => x % b,
         8 => x.powf(b),
         9 => x - b,
+        23 => x.atan2(b),
+        24 => x - (x / b).floor() * b,
         300 => truth(x == b),
         301 => truth(x != b),
         302 => truth(x > b),
         303 => truth(x >= b),
         304 => truth(x < b),
         305 => truth(x <= b),
+        400 => truth(!x.is_zero() && !b.is_zero()),
+        401 => truth(!x.is_zero() || !b.is_zero()),
         _ => x + b,
     }
 }
@@ -138,6 +173,7 @@ fn slope<W: Real>(of: &Pointwise, x: W) -> W {
             }
         }
         205 => W::one() / (W::one() + (-(W::of(of.softplus) * x)).exp()),
+        204 => exact_gelu(x).1,
         207 => gelu(x).1,
         _ => curve(of).map_or(W::one(), |curve| curve.slope(x, curve.value(x))),
     }
