@@ -149,6 +149,14 @@ def constant(dnn: Dnn) -> Prepared:
     return at, lambda: dnn.call("SetTensor", *of(y), value)
 
 
+def classification(dnn: Dnn) -> Prepared:
+    (probs, gradients), at = tensors(dnn, "probs gradients", (4, 2, 3))
+    costs, loss = dnn.put(np.ones(2, np.float32)), dnn.made("CTCLoss")
+    assert dnn.plain("SetCTCLossDescriptor_v9", loss, 0, 1, 0, 2) == SUCCESS
+    arguments = *of(probs), ints([1, 2]), ints([1, 1]), ints([4, 3]), costs, *of(gradients), 0, loss, None, Long(0)
+    return at | {"costs": costs}, lambda: dnn.call("CTCLoss", *arguments)
+
+
 def dropout(dnn: Dnn, name: str) -> Prepared:
     (x, y), _ = tensors(dnn, "x y")
     states, reserve, described = dnn.memory(16), dnn.put(np.zeros(12, np.uint8)), dnn.made("Dropout")
@@ -183,6 +191,7 @@ CALLS: dict[str, tuple[Callable[[Dnn], Prepared], str]] = {
     "TransformTensor": (transformation, "x"),
     "ScaleTensor": (scaling, "y"),
     "SetTensor": (constant, ""),
+    "CTCLoss": (classification, "probs"),
     "DropoutForward": (lambda dnn: dropout(dnn, "Forward"), "x states"),
     "DropoutBackward": (lambda dnn: dropout(dnn, "Backward"), "dy reserveSpace"),
 }
@@ -206,6 +215,7 @@ WRITTEN = {
     "ReduceTensor": "C",
     "TransformTensor": "y",
     "SetTensor": "y",
+    "CTCLoss": "costs gradients",
     "DropoutForward": "y reserveSpace",
     "DropoutBackward": "dx",
 }

@@ -53,6 +53,8 @@ macro_rules! entry_points {
                 reduction::indices_size(descriptor: cudnnReduceTensorDescriptor_t, a: cudnnTensorDescriptor_t, c: cudnnTensorDescriptor_t, to: *mut usize) { cudnnGetReductionIndicesSize }
                 reduction::workspace_size(descriptor: cudnnReduceTensorDescriptor_t, a: cudnnTensorDescriptor_t, c: cudnnTensorDescriptor_t, to: *mut usize) { cudnnGetReductionWorkspaceSize }
                 reduction::reduce(descriptor: cudnnReduceTensorDescriptor_t, unused1: *mut c_void, unused2: usize, unused3: *mut c_void, unused4: usize, alpha: *const c_void, a_desc: cudnnTensorDescriptor_t, a: *const c_void, beta: *const c_void, c_desc: cudnnTensorDescriptor_t, c: *mut c_void) { cudnnReduceTensor }
+                ctc::loss(probs_desc: cudnnTensorDescriptor_t, probs: *const c_void, labels: *const c_int, label_lengths: *const c_int, input_lengths: *const c_int, costs: *mut c_void, gradients_desc: cudnnTensorDescriptor_t, gradients: *mut c_void, algorithm: c_int, descriptor: cudnnCTCLossDescriptor_t, unused1: *mut c_void, unused2: usize) { cudnnCTCLoss }
+                ctc::workspace_size(probabilities: cudnnTensorDescriptor_t, gradients: cudnnTensorDescriptor_t, labels: *const c_int, label_lengths: *const c_int, input_lengths: *const c_int, algorithm: c_int, loss: cudnnCTCLossDescriptor_t, to: *mut usize) { cudnnGetCTCLossWorkspaceSize }
                 dropout::states_size(to: *mut usize) { cudnnDropoutGetStatesSize }
                 dropout::forward(number: cudnnDropoutDescriptor_t, x_desc: cudnnTensorDescriptor_t, x: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void, reserve: *mut c_void, given: usize) { cudnnDropoutForward }
                 dropout::backward(number: cudnnDropoutDescriptor_t, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void, reserve: *mut c_void, given: usize) { cudnnDropoutBackward }
@@ -131,6 +133,16 @@ macro_rules! entry_points {
                 local_normalization::destroy(number: cudnnLRNDescriptor_t) { cudnnDestroyLRNDescriptor }
                 local_normalization::set(number: cudnnLRNDescriptor_t, n: c_uint, alpha: f64, beta: f64, k: f64) { cudnnSetLRNDescriptor }
                 local_normalization::get(number: cudnnLRNDescriptor_t, n: *mut c_uint, alpha: *mut f64, beta: *mut f64, k: *mut f64) { cudnnGetLRNDescriptor }
+                ctc::create(to: *mut cudnnCTCLossDescriptor_t) { cudnnCreateCTCLossDescriptor }
+                ctc::destroy(number: cudnnCTCLossDescriptor_t) { cudnnDestroyCTCLossDescriptor }
+                ctc::set(number: cudnnCTCLossDescriptor_t, compute: cudnnDataType_t) { cudnnSetCTCLossDescriptor }
+                ctc::set_extended(number: cudnnCTCLossDescriptor_t, compute: cudnnDataType_t, normalization: c_int, nan: cudnnNanPropagation_t) { cudnnSetCTCLossDescriptorEx }
+                ctc::set_8(number: cudnnCTCLossDescriptor_t, compute: cudnnDataType_t, normalization: c_int, nan: cudnnNanPropagation_t, longest: c_int) { cudnnSetCTCLossDescriptor_v8 }
+                ctc::set_9(number: cudnnCTCLossDescriptor_t, compute: cudnnDataType_t, normalization: c_int, gradients: c_int, longest: c_int) { cudnnSetCTCLossDescriptor_v9 }
+                ctc::get(number: cudnnCTCLossDescriptor_t, compute: *mut cudnnDataType_t) { cudnnGetCTCLossDescriptor }
+                ctc::get_extended(number: cudnnCTCLossDescriptor_t, compute: *mut cudnnDataType_t, normalization: *mut c_int, nan: *mut cudnnNanPropagation_t) { cudnnGetCTCLossDescriptorEx }
+                ctc::get_8(number: cudnnCTCLossDescriptor_t, compute: *mut cudnnDataType_t, normalization: *mut c_int, nan: *mut cudnnNanPropagation_t, longest: *mut c_int) { cudnnGetCTCLossDescriptor_v8 }
+                ctc::get_9(number: cudnnCTCLossDescriptor_t, compute: *mut cudnnDataType_t, normalization: *mut c_int, gradients: *mut c_int, longest: *mut c_int) { cudnnGetCTCLossDescriptor_v9 }
                 dropout::create(to: *mut cudnnDropoutDescriptor_t) { cudnnCreateDropoutDescriptor }
                 dropout::destroy(number: cudnnDropoutDescriptor_t) { cudnnDestroyDropoutDescriptor }
                 dropout::reserve_size(x_desc: cudnnTensorDescriptor_t, to: *mut usize) { cudnnDropoutGetReserveSpaceSize }
@@ -142,18 +154,17 @@ macro_rules! entry_points {
             refused {
                 cudnnB2BCausalConv1dBackward cudnnB2BCausalConv1dForward
                 cudnnBackendInitialize cudnnBackendPopulateCudaGraph
-                cudnnBackendUpdateCudaGraph cudnnBuildRNNDynamic cudnnCTCLoss cudnnCTCLoss_v8
+                cudnnBackendUpdateCudaGraph cudnnBuildRNNDynamic cudnnCTCLoss_v8
                 cudnnCausalConv1dBackward cudnnCausalConv1dForward cudnnCausalConv1dNwhBackward cudnnCausalConv1dNwhForward
-                cudnnCreateAttnDescriptor cudnnCreateCTCLossDescriptor cudnnCreateFusedOpsConstParamPack cudnnCreateFusedOpsPlan
+                cudnnCreateAttnDescriptor cudnnCreateFusedOpsConstParamPack cudnnCreateFusedOpsPlan
                 cudnnCreateFusedOpsVariantParamPack cudnnCreateRNNDataDescriptor cudnnCreateRNNDescriptor
                 cudnnCreateSeqDataDescriptor cudnnCreateSpatialTransformerDescriptor cudnnCreateTensorTransformDescriptor
-                cudnnDeriveNormTensorDescriptor cudnnDestroyAttnDescriptor cudnnDestroyCTCLossDescriptor cudnnDestroyFusedOpsConstParamPack
+                cudnnDeriveNormTensorDescriptor cudnnDestroyAttnDescriptor cudnnDestroyFusedOpsConstParamPack
                 cudnnDestroyFusedOpsPlan cudnnDestroyFusedOpsVariantParamPack cudnnDestroyRNNDataDescriptor
                 cudnnDestroyRNNDescriptor cudnnDestroySeqDataDescriptor cudnnDestroySpatialTransformerDescriptor
                 cudnnDestroyTensorTransformDescriptor cudnnDivisiveNormalizationBackward cudnnDivisiveNormalizationForward
                 cudnnFFTCausalConv1dBackward cudnnFFTCausalConv1dForward cudnnFusedOpsExecute cudnnGetAttnDescriptor
-                cudnnGetCTCLossDescriptor cudnnGetCTCLossDescriptorEx cudnnGetCTCLossDescriptor_v8 cudnnGetCTCLossDescriptor_v9
-                cudnnGetCTCLossWorkspaceSize cudnnGetCTCLossWorkspaceSize_v8 cudnnGetCallback
+                cudnnGetCTCLossWorkspaceSize_v8 cudnnGetCallback
                 cudnnGetFoldedConvBackwardDataDescriptors cudnnGetFusedOpsConstParamPackAttribute cudnnGetFusedOpsVariantParamPackAttribute
                 cudnnGetMultiHeadAttnBuffers cudnnGetMultiHeadAttnWeights cudnnGetNormalizationBackwardWorkspaceSize
                 cudnnGetNormalizationForwardTrainingWorkspaceSize cudnnGetNormalizationTrainingReserveSpaceSize cudnnGetRNNDataDescriptor
@@ -165,7 +176,6 @@ macro_rules! entry_points {
                 cudnnMultiHeadAttnBackwardWeights cudnnMultiHeadAttnForward cudnnNormalizationBackward cudnnNormalizationForwardInference
                 cudnnNormalizationForwardTraining cudnnQueryRuntimeError cudnnRNNBackwardData_v8 cudnnRNNBackwardWeights_v8 cudnnRNNForward
                 cudnnRNNGetClip_v8 cudnnRNNGetClip_v9 cudnnRNNSetClip_v8 cudnnRNNSetClip_v9 cudnnReorderFilterAndBias cudnnSetAttnDescriptor
-                cudnnSetCTCLossDescriptor cudnnSetCTCLossDescriptorEx cudnnSetCTCLossDescriptor_v8 cudnnSetCTCLossDescriptor_v9
                 cudnnSetCallback cudnnSetFusedOpsConstParamPackAttribute cudnnSetFusedOpsVariantParamPackAttribute
                 cudnnSetRNNDataDescriptor cudnnSetRNNDescriptor_v8 cudnnSetSeqDataDescriptor cudnnSetSpatialTransformerNdDescriptor
                 cudnnSetTensorTransformDescriptor cudnnSpatialTfGridGeneratorBackward cudnnSpatialTfGridGeneratorForward

@@ -16,6 +16,7 @@ mod call;
 mod convolution;
 mod convolution_descriptor;
 mod convolution_engine;
+mod ctc;
 mod descriptors;
 mod dropout;
 mod elementwise;

@@ -12,6 +12,7 @@ pub(crate) type cudnnPoolingDescriptor_t = usize;
 pub(crate) type cudnnActivationDescriptor_t = usize;
 pub(crate) type cudnnOpTensorDescriptor_t = usize;
 pub(crate) type cudnnReduceTensorDescriptor_t = usize;
+pub(crate) type cudnnCTCLossDescriptor_t = usize;
 pub(crate) type cudnnDropoutDescriptor_t = usize;
 pub(crate) type cudnnLRNDescriptor_t = usize;
 /// A descriptor of the graph interface.
