@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
@@ -39,16 +39,13 @@ class Suite:
     """The slowest modules. They start first, to shorten the whole run."""
     options: tuple[str, ...] = ()
     """Further options of pytest."""
-    whole: frozenset[str] | None = None
-    """Names of the modules that run all their tests; None for all modules."""
-    most: int = 0
-    """Of each other module, every ``n``-th test runs, where ``n`` is the smallest odd number that leaves at most so many tests."""
+    parts: Mapping[str, int] = field(default_factory=dict)
+    """Of each of these modules, every ``n``-th test runs, where ``n`` is the smallest odd number that leaves at most so many tests."""
 
     def interval(self, module: str, tests: int) -> int:
         """Return ``n`` if every ``n``-th test of a module with so many tests runs. Parameters often come in pairs, so it is odd."""
-        if self.whole is None or module in self.whole:
-            return 1
-        return next(interval for interval in itertools.count(1, 2) if -(-tests // interval) <= self.most)
+        most = self.parts.get(module, tests)
+        return next(interval for interval in itertools.count(1, 2) if -(-tests // interval) <= most)
 
     @property
     def expected(self) -> Path:

@@ -45,7 +45,7 @@ def markdown(suite: Suite, outcomes: Expected, known: list[Reason]) -> str:
         lines += [f"| test (in `{suite.package.rstrip('.')}`) | reason |", "|---|---|"] if listed else ["None."]
         lines += [f"| `{_cell(name)}` | {reason.name} |" for name, reason in listed]
     # The number of all tests, where a part of some modules runs.
-    columns = [*OUTCOMES, "of"] if suite.most else [*OUTCOMES]
+    columns = [*OUTCOMES, "of"] if suite.parts else [*OUTCOMES]
     lines += ["", "## By module", "", f"| module | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
     counts = Counter((name.partition(":")[0], result) for name, result, _ in explained)
     counts.update({(module, PASSED): count for module, count in outcomes.passed.items()})

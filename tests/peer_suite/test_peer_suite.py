@@ -70,8 +70,7 @@ from pathlib import Path
 from dataclasses import replace
 from numba_suite import SUITE
 from peer_suite import pool
-whole = frozenset(sys.argv[2:]) - {"many"}
-small = replace(SUITE, package="numba_tests.test_", forked_with=("pytest",), whole=whole, most=3)
+small = replace(SUITE, package="numba_tests.test_", forked_with=("pytest",), parts={"many": 3})
 for module in pool.run(small, sys.argv[2:], Path(sys.argv[1]), at_a_time=2, limit=10.0):
     for name, outcome in sorted(module.tests.items()):
         print(module.name, name, outcome.result, outcome.message, sep="; ")
@@ -178,13 +177,13 @@ def test_failure_is_explained_only_by_a_reason_that_names_it() -> None:
 
 @pytest.mark.parametrize(("tests", "interval"), [(1, 1), (40, 1), (41, 3), (120, 3), (121, 5), (4000, 101)])
 def test_odd_interval_leaves_at_most_so_many_tests(tests: int, interval: int) -> None:
-    suite = replace(SUITE, whole=frozenset({"m"}), most=40)
+    suite = replace(SUITE, parts={"n": 40})
     assert suite.interval("n", tests) == interval
     assert suite.interval("m", tests) == 1
 
 
 def test_update_of_some_modules_keeps_the_outcomes_of_the_others(tmp_path: Path) -> None:
-    suite = replace(SUITE, folder=tmp_path, modules=lambda: ["k", "m"], whole=frozenset({"m"}), most=1)
+    suite = replace(SUITE, folder=tmp_path, modules=lambda: ["k", "m"], parts={"k": 1})
     expected.write(suite, AS_EXPECTED, KNOWN)
     part = Module("k", {"T.one": Outcome(PASSED), "T.lacking": Outcome(SKIPPED, "not today")}, whole=3)
     expected.write(suite, [part], KNOWN)
