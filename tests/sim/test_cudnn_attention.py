@@ -60,10 +60,10 @@ class Attention:
         self.pointers[self.next] = self.dnn.put(np.array(values, np.int32))
         return self.graphs.layout(self.next, [len(values), 1, 1, 1], [1, 1, 1, 1], INT32)
 
-    def number(self, value: float) -> Any:
+    def number(self, value: float, dimensions: int = 4) -> Any:
         self.next += 1
         self.pointers[self.next] = self.dnn.scalar(value)
-        return self.graphs.layout(self.next, [1] * 4, [1] * 4, FLOATS, (908, BOOLEAN, [1]))
+        return self.graphs.layout(self.next, [1] * dimensions, [1] * dimensions, FLOATS, (908, BOOLEAN, [1]))
 
     def virtual(self, shape: Sequence[int], strides: Sequence[int] | None = None) -> Any:
         self.next += 1
@@ -198,7 +198,7 @@ def test_attention_as_one_operation(dnn: Dnn, graphs: Graphs, has_lengths: bool,
     of_q, of_k, of_v = (a.put(each)[0] for each in (q, k, v))
     (of_o, o), (of_stats, stats) = a.put(np.zeros(q.shape)), a.put(np.zeros(rows))
     given: list[Attribute] = [(2800 + index, DESCRIPTOR, [each]) for index, each in enumerate((of_q, of_k, of_v, of_o))]
-    given += [(2804, DESCRIPTOR, [of_stats]), (2805, DESCRIPTOR, [a.number(0.25)])]
+    given += [(2804, DESCRIPTOR, [of_stats]), (2805, DESCRIPTOR, [a.number(0.25, 1 if has_subgraph else 4)])]
     lengths = ([4, 6], [8, 3]) if has_lengths else ([ROWS] * 2, [COLUMNS] * 2)
     if has_lengths:
         given += [(2809 + index, DESCRIPTOR, [a.integers(each)]) for index, each in enumerate(lengths)]
@@ -219,6 +219,21 @@ def test_attention_as_one_operation(dnn: Dnn, graphs: Graphs, has_lengths: bool,
         close(found[image, :, :of_rows], softmax(part) @ np.repeat(v, 2, axis=1)[image, :, :of_columns], "float")
         close(logarithms[image, :, :of_rows], np.log(np.exp(part).sum(-1, keepdims=True)), "float")
         assert not found[image, :, of_rows:].any()
+
+
+def test_descriptor_may_be_destroyed_once_another_names_it(dnn: Dnn, graphs: Graphs) -> None:
+    x = dnn.random((1, 2, 3, 4))
+    a = Attention(dnn, graphs)
+    (of_x, _), (of_y, y) = a.put(x), a.put(np.zeros(x.shape))
+    tensors: list[Attribute] = [(3100, DESCRIPTOR, [of_x]), (3101, DESCRIPTOR, [of_y])]
+    operation = graphs.described(SOFTMAX, *tensors)
+    for made in (of_x, of_y):
+        graphs.made.remove(made)
+        assert dnn.plain("BackendDestroyDescriptor", made) == SUCCESS
+    assert graphs.finalize(operation) == SUCCESS
+    a.operations = [operation]
+    a.run()
+    close(dnn.values(y), softmax(x), "float")
 
 
 def test_limits_of_a_product(dnn: Dnn, graphs: Graphs) -> None:

@@ -19,6 +19,15 @@ fn scores(dims: &[usize], id: Option<i64>) -> Outcome<Arc<Tensor>> {
     Ok(Arc::new(Tensor { id, layout, is_virtual: true, is_by_value: false }))
 }
 
+/// The factor of the scores, which may have one dimension, with as many dimensions as these.
+fn spread(scale: &Tensor) -> Outcome<Arc<Tensor>> {
+    if scale.layout.count() != 1 {
+        return Err(BAD_PARAM);
+    }
+    let layout = Layout { dims: vec![1; 4], strides: vec![1; 4], ..scale.layout.clone() };
+    Ok(Arc::new(Tensor { layout, ..scale.clone() }))
+}
+
 /// The operations of an attention.
 pub(super) fn attention(descriptor: &Descriptor) -> Outcome<Vec<Operation>> {
     let tensor = |name, attribute| -> Outcome<Named> { Ok((name, descriptor.tensor(attribute)?.ok_or(BAD_PARAM)?)) };
@@ -49,7 +58,7 @@ pub(super) fn attention(descriptor: &Descriptor) -> Outcome<Vec<Operation>> {
         },
         Some(_) => return Err(BAD_PARAM),
     };
-    let scale = descriptor.tensor(2805)?;
+    let scale = descriptor.tensor(2805)?.map(|scale| spread(&scale)).transpose()?;
     let first = subgraph.as_ref().map(|(_, from, _)| *from);
     let mut score = scores(&dims, first.filter(|_| scale.is_none()))?;
     let multiplied = Product { is_transposed: true, padding: f64::NEG_INFINITY, limits: of_scores };

@@ -26,6 +26,8 @@ use std::sync::atomic::AtomicBool;
 pub(super) struct Value {
     pub(super) kind: c_int,
     pub(super) bytes: Vec<u8>,
+    /// Descriptors that were finalized when the program named them. It may destroy them before it finalizes the one that names them.
+    pub(super) finalized: Vec<Option<Arc<Descriptor>>>,
 }
 
 /// The object of a finalized descriptor.
@@ -113,8 +115,17 @@ impl Descriptor {
 
     /// The objects of descriptors that are finalized.
     pub(super) fn parts(&self, attribute: c_int) -> Outcome<Vec<Made>> {
-        let made = |number: usize| find(number)?.made.ok_or(cudnnStatus_t::BAD_PARAM_NOT_FINALIZED);
-        self.addresses(attribute).into_iter().map(made).collect()
+        let made = |part: Descriptor| part.made.ok_or(cudnnStatus_t::BAD_PARAM_NOT_FINALIZED);
+        self.named(attribute)?.into_iter().map(made).collect()
+    }
+
+    /// The descriptors that an attribute names.
+    pub(super) fn named(&self, attribute: c_int) -> Outcome<Vec<Descriptor>> {
+        let kept = self.values.get(&attribute).map_or(&[][..], |value| &value.finalized).iter().cloned();
+        let named = |(number, kept): (usize, Option<Arc<Descriptor>>)| {
+            kept.map_or_else(|| find(number), |kept| Ok((*kept).clone()))
+        };
+        self.addresses(attribute).into_iter().zip(kept.chain(std::iter::repeat(None))).map(named).collect()
     }
 
     /// The object of one descriptor; none if it is not set.
@@ -262,8 +273,14 @@ pub(crate) fn set(
     let bytes = bytes.ok_or(BAD_PARAM)?;
     check(descriptor.kind, attribute, kind, bytes)?;
     let bytes = if bytes == 0 { Vec::new() } else { read::<u8, cudnnStatus_t>(elements.cast(), bytes)? };
+    let mut value = Value { kind, bytes, finalized: Vec::new() };
+    if kind == types::DESCRIPTOR {
+        let numbers = value.bytes.as_chunks::<8>().0.iter().map(|number| usize::from_ne_bytes(*number));
+        let kept = |number| find(number).ok().filter(|named| named.made.is_some()).map(Arc::new);
+        value.finalized = numbers.map(kept).collect();
+    }
     DESCRIPTORS.change(number, |descriptor| {
-        descriptor.values.insert(attribute, Value { kind, bytes });
+        descriptor.values.insert(attribute, value);
         Ok(())
     })
 }
@@ -322,8 +339,9 @@ pub(crate) fn get(
 /// The descriptors of an attribute.
 fn described(descriptor: &Descriptor, attribute: c_int, made: &Made) -> Outcome<Vec<Descriptor>> {
     let with = |kind: c_int, values: &[(c_int, c_int, Vec<u8>)]| {
-        let value =
-            |(name, kind, bytes): &(c_int, c_int, Vec<u8>)| (*name, Value { kind: *kind, bytes: bytes.clone() });
+        let value = |(name, kind, bytes): &(c_int, c_int, Vec<u8>)| {
+            (*name, Value { kind: *kind, bytes: bytes.clone(), finalized: Vec::new() })
+        };
         Descriptor { made: Some(made.clone()), ..Descriptor::new(kind, values.iter().map(value).collect()) }
     };
     // The configurations of the library have one engine, which no descriptor of the program names.
@@ -332,7 +350,7 @@ fn described(descriptor: &Descriptor, attribute: c_int, made: &Made) -> Outcome<
         (HEURISTICS, 202) => Ok(vec![with(CONFIGURATION, &[])]),
         (PLAN, 401) if !descriptor.values.contains_key(&401) => Ok(vec![with(CONFIGURATION, &[])]),
         (CONFIGURATION, 300) if !descriptor.values.contains_key(&300) => Ok(vec![engine()]),
-        _ => descriptor.addresses(attribute).into_iter().map(find).collect(),
+        _ => descriptor.named(attribute),
     }
 }
 

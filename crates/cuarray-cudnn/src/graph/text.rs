@@ -32,9 +32,8 @@ impl Written {
                 types::HANDLE => continue,
                 types::DESCRIPTOR => {
                     // A program may destroy a descriptor once the one that names it is finalized.
-                    let written = |number: usize| find(number)?.written.ok_or(BAD_PARAM);
-                    let numbers = descriptor.addresses(*name).into_iter();
-                    Attribute::Descriptors(numbers.map(written).collect::<Outcome<_>>()?)
+                    let written = |part: Descriptor| part.written.ok_or(BAD_PARAM);
+                    Attribute::Descriptors(descriptor.named(*name)?.into_iter().map(written).collect::<Outcome<_>>()?)
                 }
                 kind => Attribute::Elements(kind, value.bytes.clone()),
             };
@@ -56,7 +55,7 @@ impl Written {
                 }
             };
             check(self.kind, *name, kind, bytes.len())?;
-            values.insert(*name, Value { kind, bytes });
+            values.insert(*name, Value { kind, bytes, finalized: Vec::new() });
         }
         let number = DESCRIPTORS.add(Descriptor::new(self.kind, values).finalized()?);
         added.push(number);
