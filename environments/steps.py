@@ -178,13 +178,6 @@ def rmm() -> None:
     run(sys.executable, "tests/peers/build_rmm.py", "build/rmm")
 
 
-def warp() -> None:
-    """Build Warp in a folder that PYTHONPATH names."""
-    if shutil.which(os.environ.get("CXX", "c++")) is None:
-        raise Failure("Warp needs a C++ compiler (on Debian and Ubuntu: apt-get install build-essential)")
-    run(sys.executable, "tests/peers/build_warp.py", "build/warp")
-
-
 def distributed() -> None:
     """Make the environment of Dask and Ray, which sees the packages of `.venv`."""
     over(Path(".venv-distributed"), "distributed", nvidia=packages(VENV), sees=[packages(VENV)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from . import newest_python, steps
+from . import newest_python, steps, warp
 
 
 class Environment(NamedTuple):
@@ -60,7 +60,7 @@ ENVIRONMENTS = {
         "RMM 25.4, whose modules are built here", "5 MB to download, 60 MB on disk", steps.rmm
     ),
     "build/warp/.built": Environment(
-        "Warp, whose library is built here", "230 MB to download, 150 MB on disk", steps.warp
+        "Warp, whose library is built here", "240 MB to download, 200 MB on disk", warp.install
     ),
     "build/mpich/.installed": Environment("MPICH", "13 MB to download, 37 MB on disk", steps.mpich),
     "build/mpi4py-tests/.fetched": Environment("mpi4py's own tests", "500 KB to download", steps.mpi4py_tests),

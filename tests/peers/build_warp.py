@@ -1,12 +1,12 @@
 """Install Warp into a folder, and build its library with the shared CUDA runtime: five minutes on two cores, by the nvcc of `make nvcc`.
 
-    python tests/peers/build_warp.py build/warp
+    python tests/peers/build_warp.py build/warp HEADERS
 
-The library in Warp's wheel has the static runtime. The wheel has the sources of the library, apart from headers of NanoVDB and of cuBQL. So this
-build refuses volumes, and trees of the kind "cubql". requirements/warp.txt states the version. A C++ compiler is needed."""
+The library in Warp's wheel has the static runtime. The wheel has the sources of the library, apart from two headers of NanoVDB and those of cuBQL.
+HEADERS is a folder with those of NanoVDB 32.8 or later; those in Warp's wheel are taken first. The build refuses
+trees of the kind "cubql". requirements/warp.txt states the version. A C++ compiler is needed."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -21,42 +21,12 @@ ROOT = Path(__file__).parents[2]
 REQUIREMENT = ROOT / "requirements" / "warp.txt"
 NVCC = ROOT / "build" / "nvcc" / "nvidia" / "cu13"
 
-# These need headers of NanoVDB. `apic.cu` is included by `warp.cu`.
-LEFT_OUT = ("volume.cpp", "volume.cu", "volume_builder.cpp", "volume_builder.cu", "apic.cu")
-
 OPTIONS = ["-std=c++17", "-DNDEBUG", "-DWP_BUILD_DLL", "-DWP_DISABLE_CUBQL"]
 OPTIONS += ["-DWP_ENABLE_CUDA=1", "-DWP_ENABLE_MATHDX=0", "-DWP_ENABLE_CUDA_COMPATIBILITY=0", "-DWP_ENABLE_DEBUG=0"]
 HOST_OPTIONS = ["-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-O1"]
 # PTX for the simulated driver, and no machine code.
 DEVICE_OPTIONS = ["-O3", "-gencode=arch=compute_80,code=compute_80", "--extended-lambda", "-cudart=shared"]
 DEVICE_OPTIONS += ["-diag-suppress=221", f"--compiler-options={','.join(HOST_OPTIONS)}"]
-
-# Warp asks for each function at its start.
-REFUSALS = """
-#include "error.h"
-
-namespace {
-unsigned long long refuse()
-{
-  wp::set_error_string("volumes are not in this build of Warp, because its wheel lacks headers of NanoVDB");
-  return 0;
-}
-}  // namespace
-
-#define REFUSED(name) \\
-  extern "C" __attribute__((visibility("default"))) unsigned long long name() { return refuse(); }
-
-extern "C" __attribute__((visibility("default"))) const char* wp_nanovdb_version() { return nullptr; }
-"""
-
-
-def refusals(native: Path) -> Path:
-    """Write the functions of volumes, which refuse."""
-    header = (native / "warp.h").read_text(encoding="utf-8")
-    names = sorted(set(re.findall(r"\b(wp_volume_\w+)\(", header)))
-    source = native / "refused_volumes.cpp"
-    source.write_text(REFUSALS + "".join(f"REFUSED({name})\n" for name in names), encoding="utf-8")
-    return source
 
 
 def compile_one(source: Path, folders: list[Path], objects: Path) -> Path:
@@ -66,7 +36,9 @@ def compile_one(source: Path, folders: list[Path], objects: Path) -> Path:
         compiler = [str(NVCC / "bin" / "nvcc"), *DEVICE_OPTIONS]
     else:
         compiler = [os.environ.get("CXX", "c++"), *HOST_OPTIONS, "-fno-rtti"]
-    includes = [f"-I{folder}" for folder in folders]
+    # Warp's own headers of NanoVDB are the first, and those of its package fill the gaps.
+    own, *others = folders
+    includes = [f"-I{own}", *(word for folder in others for word in ("-isystem", folder))]
     subprocess.run([*compiler, *OPTIONS, *includes, "-c", source, "-o", output], check=True)
     return output
 
@@ -81,16 +53,23 @@ def link(objects: list[Path], compiler_of_ptx: Path, output: Path) -> None:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1]).absolute()
+    folder, nanovdb = (Path(argument).absolute() for argument in sys.argv[1:])
     site, objects = folder / "site-packages", folder / "objects"
     shutil.rmtree(folder, ignore_errors=True)
     objects.mkdir(parents=True)
     install = ["install", "--quiet", "--no-deps", "--no-compile", "--target", site, "-r", REQUIREMENT]
     subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", *install], check=True)
     native, compiler_of_ptx = site / "warp" / "native", site / "nvidia" / "cu13"
-    folders = [native, NVCC / "include", in_nvidias_wheels("include/nvrtc.h").parent, compiler_of_ptx / "include"]
+    folders = [
+        native,
+        nanovdb,
+        NVCC / "include",
+        in_nvidias_wheels("include/nvrtc.h").parent,
+        compiler_of_ptx / "include",
+    ]
     sources = [each for each in sorted(native.glob("*.c*")) if each.suffix in (".cpp", ".cu")]
-    sources = [refusals(native), *(each for each in sources if each.name not in LEFT_OUT)]
+    # `apic.cu` is included by `warp.cu`.
+    sources = [each for each in sources if each.name != "apic.cu"]
     # The largest sources are those for the device, so they come first.
     sources.sort(key=lambda source: (source.suffix != ".cu", -source.stat().st_size))
     with ThreadPoolExecutor(2) as pool:
