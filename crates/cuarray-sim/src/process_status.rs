@@ -1,4 +1,5 @@
-//! The system's description of a process: `/proc/PID/stat`.
+//! The system's description of a process, as that of its first thread: `/proc/PID/task/PID/stat`. Emulators such as qemu make up the file `/proc/PID/stat`
+//! of their own process, with another start time than other processes read there.
 
 use std::fs;
 
@@ -14,7 +15,7 @@ pub(crate) struct ProcessStatus {
 impl ProcessStatus {
     /// The description of a process; `None` if there is none.
     pub(crate) fn of(process: u32) -> Option<ProcessStatus> {
-        ProcessStatus::parse(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+        ProcessStatus::parse(&fs::read_to_string(format!("/proc/{process}/task/{process}/stat")).ok()?)
     }
 
     fn parse(line: &str) -> Option<ProcessStatus> {

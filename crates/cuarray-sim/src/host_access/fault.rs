@@ -8,7 +8,6 @@
 //! and the Python position is copied into the log as bytes.
 
 use super::instruction::Interrupted;
-use crate::pages::page_size;
 use crate::site::RawSite;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
@@ -289,9 +288,13 @@ fn open_and_log(address: u64, writes: Option<bool>, instruction: usize, context:
     let Some(area) = WATCHED.iter().find(within) else { return false };
     // Only the thread that opens the area logs; another may have faulted at the same time.
     let before = area.closed.load(Acquire);
-    // A second fault of a readable area is a write, where the machine does not report it.
-    let writes = writes.unwrap_or(before == READABLE);
     let parts = area.part_count.load(Relaxed);
+    let closed_to_reads = || {
+        let holds = |(start, end): &(AtomicU64, AtomicU64)| (start.load(Relaxed)..end.load(Relaxed)).contains(&address);
+        parts > PARTS || area.parts[..parts].iter().any(holds)
+    };
+    // Where the machine does not report it, an access to a readable page is a write.
+    let writes = writes.unwrap_or_else(|| before == READABLE || !closed_to_reads());
     // A read opens the area for reads only, so that a write that follows is detected too: `h += 1` reads first.
     let only_reads = !writes && (1..=PARTS).contains(&parts);
     let after = if only_reads { READABLE } else { OPEN };
@@ -313,7 +316,7 @@ fn open_and_log(address: u64, writes: Option<bool>, instruction: usize, context:
         fault.address = address;
         fault.writes = writes;
         // SAFETY: the context is that of the handler, and the fault is one in data.
-        fault.interrupted = unsafe { Interrupted::of(context, page_size()) };
+        fault.interrupted = unsafe { Interrupted::of(context) };
         // SAFETY: the call has no preconditions.
         fault.thread = unsafe { libc::gettid() };
         fault.site.take(instruction);
@@ -383,7 +386,9 @@ unsafe fn from_machine(context: *mut c_void) -> (u64, Option<bool>) {
         let state = &raw const (*registers).pstate;
         let records = state.add(1).cast::<u8>();
         let records = records.add(records.align_offset(16));
-        ((*registers).pc, super::syndrome::writes(std::slice::from_raw_parts(records, RECORDS)))
+        // Emulators and sandboxes write no record of the syndrome.
+        let writes = super::syndrome::writes(std::slice::from_raw_parts(records, RECORDS));
+        ((*registers).pc, writes.or_else(|| Interrupted::of(context).writes()))
     }
 }
 

@@ -120,8 +120,8 @@ mod tests {
 
     #[test]
     fn own_memory_is_in_the_map() {
-        let map = ProcessMap::read();
         let bytes = vec![0_u8; 1 << 20];
+        let map = ProcessMap::read();
         let start = bytes.as_ptr().expose_provenance() as u64;
         assert!(map.is_ordinary(start..start + (1 << 20)));
         let local = 0_u64;

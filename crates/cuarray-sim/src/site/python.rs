@@ -3,13 +3,14 @@
 //! A driver is loaded into processes that have a Python, get one later, or never have one. So the interpreter is looked
 //! up by name among the loaded libraries. The offsets in its structures come from the table that Python publishes for
 //! debuggers (3.13 and later), or from a table of released versions (3.11 and 3.12), whose layouts no longer change.
-//! Before an interpreter is used, the calling thread's frames are read once through the kernel, which returns an error
-//! where a plain read would crash. If they do not look like frames, sites have no Python positions: a report without
+//! Before an interpreter is used, the calling thread's frames are read once, and the kernel is asked before each read
+//! whether the address can be read. If they do not look like frames, sites have no Python positions: a report without
 //! lines is better than a crash in the program under test.
 
 use super::frame::{self, Frame};
 use super::layout::{C_STACK, Layout};
-use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
+use crate::pages::probe::is_range_readable;
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -267,15 +268,11 @@ fn verify(thread: u64, layout: &mut Layout) -> Option<usize> {
     (lines > 0 || steps == 0).then_some(seen)
 }
 
-/// Reads a word of this process through the kernel; `None` if the address is unmapped or the kernel does not support
-/// it.
+/// Reads a word of this process; `None` if the kernel says that the address cannot be read.
 fn peek(address: u64, offset: usize) -> Option<u64> {
-    let mut word = 0_u64;
-    let here = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: 8 };
-    let there = libc::iovec { iov_base: address.checked_add(offset as u64)? as *mut c_void, iov_len: 8 };
-    // SAFETY: one word is written into `word`; the kernel checks the other side.
-    let read = unsafe { libc::process_vm_readv(libc::getpid(), &here, 1, &there, 1, 0 as c_ulong) };
-    (read == 8).then_some(word)
+    let place = address.checked_add(offset as u64)?;
+    // SAFETY: the word was found readable.
+    is_range_readable(place, 8).then(|| unsafe { (place as *const u64).read_unaligned() })
 }
 
 /// A loaded library, as a handle of the dynamic linker.

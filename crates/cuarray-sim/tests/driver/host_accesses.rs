@@ -333,7 +333,6 @@ fn kernel_leaves_untouched_memory_free_for_the_host() {
 }
 
 /// The findings of a host access of type `T` at an offset, while a copy of the whole memory is pending.
-#[cfg(target_arch = "x86_64")]
 fn of_access<T: Default>(offset: usize, writes: bool) -> Finding {
     let program = Program::new();
     let (host, stream, device) = (program.pinned(SIZE), program.stream(1), written(&program, SIZE));
@@ -353,7 +352,6 @@ fn of_access<T: Default>(offset: usize, writes: bool) -> Finding {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")]
 fn host_access_has_the_size_of_its_instruction() {
     fn check<T: Default>() {
         for (offset, writes) in [(64, true), (64, false), (4096, true)] {

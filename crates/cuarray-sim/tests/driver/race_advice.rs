@@ -21,7 +21,8 @@ fn kernel(program: &Program, body: &str) -> CUfunction {
 
 /// Launches a kernel for each allocation and number of threads. The calls have one site.
 fn launch(program: &Program, function: CUfunction, grid: u32, runs: &[(CUdeviceptr, u32)]) {
-    for (memory, threads) in runs {
+    // All launches are made at one place: the compiler cannot unroll a loop whose length it does not know.
+    for (memory, threads) in std::hint::black_box(runs) {
         let mut memory = *memory;
         let (mut parameters, none) = ([(&raw mut memory).cast::<c_void>()], std::ptr::null_mut());
         let parameters = parameters.as_mut_ptr();

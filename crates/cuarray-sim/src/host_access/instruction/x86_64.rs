@@ -1,17 +1,12 @@
-//! The bytes that an interrupted instruction accesses: a page fault reports one address, and no size.
-//!
-//! The handler of the signal copies the instruction and its registers. They are decoded later, outside of the handler.
+//! Instructions of x86-64.
+
+use crate::pages::{page_size, probe};
 
 /// The greatest length of an instruction of x86-64.
 const LONGEST: usize = 15;
 
-/// The widest read that counts as a whole. A wider load may read more bytes than the program asked for, as in `strlen`.
-#[cfg(target_arch = "x86_64")]
-const WIDEST_READ: u64 = 8;
-
 /// An instruction, and the registers before it.
 #[derive(Clone, Copy)]
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only instructions of x86-64 are decoded"))]
 pub(crate) struct Interrupted {
     code: [u8; LONGEST],
     /// The number of bytes that are known, which may be less than the instruction has.
@@ -22,30 +17,15 @@ pub(crate) struct Interrupted {
     flags: u64,
 }
 
-/// Reads bytes of the process where there may be no memory, in a signal handler. Returns their number: zero without memory, and if the
-/// system refuses the call.
-#[cfg(target_arch = "x86_64")]
-fn read_if_mapped(address: u64, into: &mut [u8]) -> usize {
-    if into.is_empty() {
-        return 0;
-    }
-    let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-    let remote = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: into.len() };
-    // SAFETY: the system writes at most the length of `into`, and returns an error for an address without memory.
-    let count = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
-    usize::try_from(count).unwrap_or(0)
-}
-
 impl Interrupted {
-    pub(super) const NOTHING: Interrupted =
+    pub(in super::super) const NOTHING: Interrupted =
         Interrupted { code: [0; LONGEST], length: 0, address: 0, registers: [0; 16], flags: 0 };
 
     /// The instruction of a signal's context.
     ///
     /// # Safety
-    /// The context is that of a handler for a fault in data. Its instruction lies in a page of `page_size` bytes.
-    #[cfg(target_arch = "x86_64")]
-    pub(super) unsafe fn of(context: *mut std::ffi::c_void, page_size: u64) -> Interrupted {
+    /// The context is that of a handler for a fault in data.
+    pub(in super::super) unsafe fn of(context: *mut std::ffi::c_void) -> Interrupted {
         use libc::{
             REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RAX, REG_RBP, REG_RBX, REG_RCX,
             REG_RDI, REG_RDX, REG_RSI, REG_RSP,
@@ -59,34 +39,18 @@ impl Interrupted {
         let value = |register: libc::c_int| saved[register as usize].cast_unsigned();
         let address = value(libc::REG_RIP);
         let mut code = [0; LONGEST];
-        let length = (page_size - address % page_size).min(LONGEST as u64) as usize;
+        let in_page = (page_size() - address % page_size()).min(LONGEST as u64) as usize;
         // SAFETY: the processor has just read the instruction, which begins in this page.
-        unsafe { std::ptr::copy_nonoverlapping(address as *const u8, code.as_mut_ptr(), length) };
-        let length = length + read_if_mapped(address + length as u64, &mut code[length..]);
+        unsafe { std::ptr::copy_nonoverlapping(address as *const u8, code.as_mut_ptr(), in_page) };
+        let (next, rest) = (address + in_page as u64, LONGEST - in_page);
+        let length = if probe::is_range_readable(next, rest as u64) { LONGEST } else { in_page };
+        // SAFETY: the rest lies in the next page, which was found readable.
+        unsafe { std::ptr::copy_nonoverlapping(next as *const u8, code[in_page..].as_mut_ptr(), length - in_page) };
         Interrupted { code, length, address, registers: ORDER.map(value), flags: value(libc::REG_EFL) }
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
-    pub(super) unsafe fn of(_context: *mut std::ffi::c_void, _page_size: u64) -> Interrupted {
-        Interrupted::NOTHING
-    }
-
-    /// The first byte and the number of bytes of the access that faulted at `at`; one byte if the number is unknown.
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn bytes(&self, at: u64, writes: bool) -> (u64, u64) {
-        let (start, size) = self.decoded(at).unwrap_or((at, 1));
-        let is_within = start <= at && at - start < size;
-        if is_within && (writes || size <= WIDEST_READ) { (start, size) } else { (at, 1) }
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    pub(crate) fn bytes(&self, at: u64, _writes: bool) -> (u64, u64) {
-        (at, 1)
-    }
-
     /// The bytes of the memory operand of the instruction.
-    #[cfg(target_arch = "x86_64")]
-    fn decoded(&self, at: u64) -> Option<(u64, u64)> {
+    pub(super) fn decoded(&self, at: u64) -> Option<(u64, u64)> {
         use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpKind, Register};
         const BACKWARDS: u64 = 1 << 10;
         let instruction = Decoder::with_ip(64, &self.code[..self.length], self.address, DecoderOptions::NONE).decode();
@@ -130,7 +94,7 @@ impl Interrupted {
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -164,15 +128,6 @@ mod tests {
         for (code, at, writes, expected) in cases {
             assert_eq!(bytes(code, at, writes), expected, "{code:02x?}");
         }
-    }
-
-    #[test]
-    fn bytes_without_memory_are_not_read() {
-        let memory = [7_u8; 4];
-        let mut into = [0; 4];
-        assert_eq!((read_if_mapped(memory.as_ptr() as u64, &mut into), into), (4, [7; 4]));
-        assert_eq!((read_if_mapped(8, &mut into), into), (0, [7; 4]), "nothing is mapped at zero");
-        assert_eq!(read_if_mapped(8, &mut []), 0);
     }
 
     #[test]
