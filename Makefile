@@ -41,6 +41,7 @@ DISTRIBUTED_TESTS := tests/workers
 RMM_TESTS := tests/rmm_modules
 WARP_TESTS := tests/warp_modules
 NEWEST_PYTHON := build/newest-python/.installed
+AARCH64 := build/aarch64/.installed
 MEASURED := $(VENV)/.measured
 NVCC := build/nvcc/.installed
 NVJITLINK := build/nvjitlink/.installed
@@ -574,21 +575,39 @@ loom: ## run the model tests: each tries every interleaving of a few threads
 	RUSTFLAGS='--cfg loom' cargo test --quiet --target-dir target/loom -p cuarray --lib _model
 	cargo test --quiet -p cuarray --test deferred_model --test event_pool_model
 
-# Programs for aarch64 run by the user mode of qemu, here and in processes that a test starts, which the kernel hands to it (binfmt_misc). Version 7
-# of qemu keeps data for each reserved page, and simulated devices reserve many, so it needs version 8 or later. Random tests run few cases.
+# Programs for aarch64 are built here by Debian's cross compiler. They, and the processes that a test starts, run by the user mode of qemu, which
+# environments/aarch64.py installs with a Python. Random tests run few cases. GNU's linker cannot make the version nodes of stand-ins, which the wheels
+# of a release have.
 ARM := aarch64-unknown-linux-gnu
-ARM_CRATES := -p cuarray-races -p cuarray-ptx -p cuarray
-QEMU_AARCH64 := qemu-aarch64-static
-ARM_SETTINGS = QEMU_LD_PREFIX=/usr/aarch64-linux-gnu CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$(QEMU_AARCH64) PROPTEST_CASES=4 RANDOM_KERNELS=10
+ON_ARM = $(BIN)/python -m environments.aarch64
+ARM_SETTINGS = CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc CUARRAY_CUDART_VERSIONED=0 PROPTEST_CASES=4 RANDOM_KERNELS=10
+ARM_WHEELS := dist/aarch64
+
+need_arm = @command -v aarch64-linux-gnu-g++ >/dev/null || { echo 'aarch64-linux-gnu-g++ is missing: apt-get install g++-aarch64-linux-gnu' >&2; exit 1; }
 
 .PHONY: test-aarch64
-test-aarch64: ## run the Rust tests for aarch64 by qemu-user; needs Debian's gcc-aarch64-linux-gnu and qemu-user-static
+test-aarch64: test-aarch64-rust test-aarch64-python ## run the Rust tests and the Python tests of the package for aarch64 by qemu; needs Debian's cross compiler
+
+.PHONY: test-aarch64-rust
+test-aarch64-rust: $(AARCH64) ## the first part of `make test-aarch64`
 	$(call say,Rust tests for aarch64)
-	@for tool in aarch64-linux-gnu-gcc $(QEMU_AARCH64); do command -v $$tool >/dev/null || \
-	    { echo "$$tool is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static binfmt-support" >&2; exit 1; }; done
+	$(need_arm)
 	rustup target add $(ARM)
-	$(ARM_SETTINGS) cargo test --quiet --no-fail-fast --profile quick --target $(ARM) --features cuarray/half,cuarray/ndarray $(ARM_CRATES) --lib --tests
+	$(ARM_SETTINGS) $(ON_ARM) run cargo test --no-fail-fast --profile quick --target $(ARM) --features cuarray/half,cuarray/ndarray --tests
+
+.PHONY: test-aarch64-python
+test-aarch64-python: $(AARCH64) ## the second part of `make test-aarch64`
+	$(call say,wheels for aarch64)
+	$(need_arm)
+	rustup target add $(ARM)
+	rm -rf $(ARM_WHEELS)
+	$(ARM_SETTINGS) $(BIN)/maturin build --profile quick --target $(ARM) --compatibility linux --manifest-path python/cuarray/Cargo.toml --out $(ARM_WHEELS)
+	$(ARM_SETTINGS) CARGO_BUILD_TARGET=$(ARM) WHEEL_PROFILE=quick \
+	    $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir $(ARM_WHEELS) ./python/cuarray-sim
+	$(call say,Python tests for aarch64)
+	$(ON_ARM) pip build/aarch64/venv --no-deps $(ARM_WHEELS)/*.whl
+	PATH="$(CURDIR)/build/aarch64/bin:$$PATH" $(ON_ARM) run build/aarch64/venv/bin/python -m pytest tests/package tests/dlpack tests/c_interface --cuarray-sim --numprocesses 2 \
+	    -p no:cacheprovider $(call expected_skips,aarch64)
 
 # The compiler checks the code and links nothing, so no tool of Windows is needed.
 WINDOWS := x86_64-pc-windows-gnu
@@ -634,24 +653,27 @@ book: ## build the book from docs/ into target/book; installs mdBook into target
 # The oldest glibc that the published wheels support. Rust itself needs 2.17.
 GLIBC := 2.17
 MANYLINUX := manylinux_$(subst .,_,$(GLIBC))
+RELEASED_TARGETS := x86_64-unknown-linux-gnu $(ARM)
 RELEASED_CRATES := cuarray-abi cuarray-ptx cuarray-races cuarray-sim cuarray cuarray-testing
 
-# Interpreters without a global lock have separate wheels, because abi3 has a global lock. Those on the machine are used.
+# Interpreters without a global lock have separate wheels, because abi3 has a global lock. Those on the machine are used, for its own processor.
 FREE_THREADED := $(foreach python,python3.14t python3.15t,$(shell command -v $(python)))
 
 .PHONY: release-wheels
 release-wheels: $(RELEASE_TOOLS) ## build the wheels for PyPI into dist/release
 	$(call say,wheels for glibc $(GLIBC))
 	rm -rf dist/release && mkdir -p dist/release
-	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility $(MANYLINUX) \
-	    --manifest-path python/cuarray/Cargo.toml --interpreter $(BIN)/python $(FREE_THREADED) --out dist/release
-	PATH="$(CURDIR)/$(BIN):$$PATH" MANYLINUX_GLIBC=$(GLIBC) \
-	    $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist/release ./python/cuarray-sim
+	@export PATH="$(CURDIR)/$(BIN):$$PATH"; for target in $(RELEASED_TARGETS); do \
+	    case $$target in $$(uname -m)-*) interpreters='--interpreter $(BIN)/python $(FREE_THREADED)' ;; *) interpreters= ;; esac; \
+	    (set -x; rustup target add $$target; \
+	        maturin build --release --zig --target $$target --compatibility $(MANYLINUX) --manifest-path python/cuarray/Cargo.toml $$interpreters --out dist/release; \
+	        CARGO_BUILD_TARGET=$$target MANYLINUX_GLIBC=$(GLIBC) $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist/release ./python/cuarray-sim); \
+	done
 	@ls -l dist/release
 
 # `cargo publish` builds each crate from its package alone, with the packages of the crates before it.
 .PHONY: release-check
-release-check: release-wheels ## build and check everything that a release publishes; uploads nothing
+release-check: release-wheels $(AARCH64) ## build and check everything that a release publishes; uploads nothing
 	$(call say,wheels: metadata, platform tags and an empty environment)
 	$(BIN)/twine check --strict dist/release/*.whl
 	$(BIN)/python -m environments.release $(MANYLINUX)
@@ -727,7 +749,8 @@ $(RMM): requirements/rmm.txt tests/peers/build_rmm.py tests/peers/nvidia_wheels.
 $(WARP): requirements/warp.txt tests/peers/build_warp.py tests/peers/nvidia_wheels.py $(ENVIRONMENT) | $(PEERS) $(INSTALLED) $(NVCC)
 $(DISTRIBUTED): requirements/distributed.txt $(ENVIRONMENT) | $(PEERS)
 $(NEWEST_PYTHON): requirements/newest-python.txt | $(TOOLS)
-$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON) $(PYLIBCUDF) $(DISTRIBUTED) $(RMM) $(WARP):
+$(AARCH64): requirements/test.txt | $(TOOLS)
+$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON) $(AARCH64) $(PYLIBCUDF) $(DISTRIBUTED) $(RMM) $(WARP):
 	@$(BIN)/python -m environments $@
 
 # cargo runs first, as pip would hide its progress. The build of the wheel then has nothing to compile.

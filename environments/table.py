@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from . import newest_python, steps, warp
+from . import aarch64, newest_python, steps, warp
 
 
 class Environment(NamedTuple):
@@ -51,6 +51,11 @@ ENVIRONMENTS = {
     "build/nvjitlink/.installed": Environment("nvJitLink", "40 MB to download, 112 MB on disk", steps.nvjitlink),
     "build/newest-python/.installed": Environment(
         "Python 3.14 and 3.15 of Debian's unstable release", "200 MB to download, 740 MB on disk", newest_python.install
+    ),
+    "build/aarch64/.installed": Environment(
+        "Python for aarch64, and qemu, of Debian's stable release",
+        "125 MB to download, 220 MB on disk",
+        aarch64.install,
     ),
     ".venv-pylibcudf/.pylibcudf": Environment("pylibcudf", "310 MB to download, 800 MB on disk", steps.pylibcudf),
     ".venv-distributed/.distributed": Environment(

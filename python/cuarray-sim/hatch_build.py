@@ -6,7 +6,9 @@ library would install and then fail at its first use. The files are packed from 
 written into the source tree.
 
 The environment variable ``MANYLINUX_GLIBC``, for example ``2.17``, builds for that version of glibc with
-``cargo zigbuild``, and so for older systems than this one. ``make release-check`` does so.
+``cargo zigbuild``, and so for older systems than this one. ``make release-check`` does so. ``CARGO_BUILD_TARGET``, for example
+``aarch64-unknown-linux-gnu``, builds for another processor than this one, and ``WHEEL_PROFILE`` chooses another of cargo's profiles
+than ``release``.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -80,15 +81,18 @@ class SimulatedDriver(BuildHookInterface):
         # Read at the start of each Python process of the environment; see cuarray_sim/stand_ins.py.
         build_data["force_include"]["cuarray_sim.pth"] = "cuarray_sim.pth"
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{platform_tag(built.values(), sysconfig.get_platform())}"
+        processor = target().partition("-")[0]
+        build_data["tag"] = f"py3-none-{platform_tag(built.values(), f'linux-{processor}')}"
 
 
 def build_libraries(workspace: Path) -> dict[str, Path]:
     """Run cargo in the workspace and return the files that it reports, by their places in the wheel."""
     glibc = os.environ.get("MANYLINUX_GLIBC")
-    build = ["zigbuild", "--target", f"{platform.machine()}-unknown-linux-gnu.{glibc}"] if glibc else ["build"]
+    # Without a version of glibc, cargo reads its variable `CARGO_BUILD_TARGET` itself.
+    build = ["zigbuild", "--target", f"{target()}.{glibc}"] if glibc else ["build"]
+    build += ["--profile", os.environ.get("WHEEL_PROFILE", "release")]
     crates = [word for crate in [*LIBRARIES, *PROGRAMS] for word in ("-p", crate)]
-    command = [find_cargo(), *build, "--release", *crates, "--message-format=json-render-diagnostics"]
+    command = [find_cargo(), *build, *crates, "--message-format=json-render-diagnostics"]
     # cargo writes its report to stdout, and its progress and errors to stderr.
     done = subprocess.run(command, cwd=workspace, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
@@ -106,6 +110,11 @@ def build_libraries(workspace: Path) -> dict[str, Path]:
     if missing := set(places.values()) - set(built):
         raise RuntimeError(f"cargo reported no file for {', '.join(sorted(missing))}")
     return built
+
+
+def target() -> str:
+    """The processor and system to build for: those of this machine, or another."""
+    return os.environ.get("CARGO_BUILD_TARGET") or f"{platform.machine()}-unknown-linux-gnu"
 
 
 def platform_tag(libraries: Iterable[Path], system: str) -> str:

@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -89,6 +90,8 @@ def test_wheel_of_a_release_runs_on_its_platform_and_is_tagged_so() -> None:
     tagged = Path("cuarray-0.1.0-cp311-abi3-manylinux_2_17_x86_64.whl")
     assert release.problem(tagged, audit, "manylinux_2_17") is None
     assert "does not run on" in str(release.problem(tagged, audit.replace("2_17", "2_34"), "manylinux_2_17"))
+    other = Path("cuarray-0.1.0-cp311-abi3-manylinux_2_17_aarch64.whl")
+    assert "does not run on manylinux_2_17 with aarch64" in str(release.problem(other, audit, "manylinux_2_17"))
     assert "is not tagged" in str(
         release.problem(Path("cuarray-0.1.0-cp311-abi3-linux_x86_64.whl"), audit, "manylinux_2_17")
     )
@@ -109,7 +112,25 @@ def test_every_long_recipe_has_its_reason_in_the_design() -> None:
     assert named == {name for name, lines in found.items() if lines >= 7}
 
 
-def test_wheels_of_interpreters_without_a_global_lock_are_not_for_the_environment() -> None:
-    names = ("cuarray-0.1.0-cp311-abi3-linux_x86_64.whl", "cuarray-0.1.0-cp314-cp314t-linux_x86_64.whl")
-    wheels = [Path(name) for name in (*names, "cuarray_sim-0.1.0-py3-none-manylinux_2_17_x86_64.whl")]
-    assert release.for_interpreters_with_a_global_lock(wheels) == [wheels[0], wheels[2]]
+def test_wheels_for_two_processors_have_equal_files(tmp_path: Path) -> None:
+    wheels = [tmp_path / f"cuarray-0.1.0-cp311-abi3-{processor}.whl" for processor in ("linux_x86_64", "linux_aarch64")]
+    for wheel, names in zip(wheels, (("a.py", "b.so"), ("a.py",)), strict=True):
+        with ZipFile(wheel, "w") as archive:
+            for name in names:
+                archive.writestr(name, "")
+    assert str(release.differences(wheels)).endswith("linux_x86_64.whl: b.so")
+    assert release.differences(wheels[:1]) is None
+
+
+def test_wheels_are_installed_for_their_processor_and_not_without_a_global_lock() -> None:
+    names = (
+        *("cuarray-0.1.0-cp311-abi3-manylinux_2_17_x86_64.whl", "cuarray-0.1.0-cp314-cp314t-manylinux_2_17_x86_64.whl"),
+        "cuarray-0.1.0-cp311-abi3-manylinux2014_aarch64.manylinux_2_17_aarch64.whl",
+        *(
+            "cuarray_sim-0.1.0-py3-none-manylinux_2_17_x86_64.whl",
+            "cuarray_sim-0.1.0-py3-none-manylinux_2_17_aarch64.whl",
+        ),
+    )
+    wheels = [Path(name) for name in names]
+    assert release.for_processor("x86_64", wheels) == [wheels[0], wheels[3]]
+    assert release.for_processor("aarch64", wheels) == [wheels[2], wheels[4]]

@@ -103,6 +103,13 @@ def test_platform_tag_names_newest_glibc_symbol_of_the_library(hook: ModuleType,
     assert hook.platform_tag([library], "linux-x86_64") == "linux_x86_64"
 
 
+def test_hook_builds_for_the_target_of_cargo(hook: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CARGO_BUILD_TARGET", raising=False)
+    assert hook.target() == f"{platform.machine()}-unknown-linux-gnu"
+    monkeypatch.setenv("CARGO_BUILD_TARGET", "aarch64-unknown-linux-gnu")
+    assert hook.target() == "aarch64-unknown-linux-gnu"
+
+
 def test_installed_simulator_needs_no_newer_glibc_than_this_system(hook: ModuleType) -> None:
     cuarray_sim = pytest.importorskip("cuarray_sim")
     tag = hook.platform_tag([cuarray_sim.library_path()], "linux-x86_64")
