@@ -303,11 +303,19 @@ impl Store {
         records.sort_unstable_by_key(|record| record.one.origin.of(0));
     }
 
-    /// Adds a copy of a line of another store.
+    /// Adds a copy of a line of another store. Accesses that are alone stay so, if the line has no others.
     pub(super) fn merge(&mut self, line: &mut Line, store: &Store, other: &Line) {
+        if other.kinds == 0 {
+            return;
+        }
+        if line.kinds == 0 && other.kinds & ALONE != 0 {
+            *line = Line { marks: END, ..*other };
+            self.copy(line, store, other.marks, usize::MAX);
+            return;
+        }
         if line.kinds == 0 {
             line.unit = other.unit;
-        } else if other.kinds != 0 && line.unit != other.unit {
+        } else if line.unit != other.unit {
             line.unit = SEVERAL;
         }
         if line.kinds & ALONE != 0 {
@@ -345,21 +353,10 @@ impl Store {
         at
     }
 
-    /// A copy of a line of another store. Accesses that are alone stay so.
-    pub(super) fn copied(&mut self, store: &Store, other: &Line) -> Line {
-        let mut line = Line::default();
-        if other.kinds & ALONE == 0 {
-            self.merge(&mut line, store, other);
-        } else {
-            line = Line { marks: END, ..*other };
-            self.copy(&mut line, store, other.marks, usize::MAX);
-        }
-        line
-    }
-
     /// Splits each piece of a line into `1 << halvings` pieces; returns part `index`.
     pub(super) fn split(&mut self, line: &Line, halvings: u32, index: u32) -> Line {
-        let mut new = Line { unit: line.unit, kinds: line.kinds, ..Line::default() };
+        let recorded = if line.kinds & ALONE != 0 { split(line.recorded, halvings, index) } else { 0 };
+        let mut new = Line { unit: line.unit, kinds: line.kinds, recorded, ..Line::default() };
         let old = |piece: u32| (index * 32 + piece) >> halvings;
         let mut at = line.marks;
         while let Some(mark) = self.marks.get(at as usize).copied() {

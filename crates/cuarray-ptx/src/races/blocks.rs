@@ -127,7 +127,11 @@ impl Grid {
                 page.lines = Box::default();
                 return false;
             }
-            page.lines.iter_mut().for_each(|line| *line = store.copied(&old, line));
+            for line in &mut page.lines {
+                let mut kept = Line::default();
+                store.merge(&mut kept, &old, line);
+                *line = kept;
+            }
             true
         });
     }

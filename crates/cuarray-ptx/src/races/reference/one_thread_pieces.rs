@@ -1,5 +1,6 @@
 //! Accesses to global memory that may be recorded alone, against the list of all accesses.
 
+use super::super::blocks::rank;
 use super::super::global_access::GlobalAccess;
 use super::*;
 
@@ -35,10 +36,13 @@ fn accesses_that_are_recorded_alone_have_the_races_of_a_list_of_all_accesses() {
     // Accesses without and with races, and launches without and with conflicts of blocks.
     let (mut counts, mut launches) = ([0; 2], [0; 2]);
     for case in 0..800 {
-        let (mut grid, mut usual) = (Grid::new(usize::MAX, 0), Grid::new(usize::MAX, 0));
-        grid.sequential = true;
-        for number in 0..1 + numbers.below(3) {
+        let mut usual = Grid::new(usize::MAX, 0);
+        let mut grids: Vec<Grid> = (0..1 + numbers.below(3)).map(|_| Grid::new(usize::MAX, 0)).collect();
+        grids.iter_mut().for_each(|grid| grid.sequential = true);
+        for number in 0..1 + numbers.below(4) {
             block.start(number, 1 + numbers.below(3) as usize);
+            let cores = grids.len();
+            let grid = &mut grids[number as usize % cores];
             let pcs = 1 + numbers.below(3);
             let mut last: Option<(u32, Access)> = None;
             for index in 0..4 + numbers.below(12) {
@@ -57,7 +61,7 @@ fn accesses_that_are_recorded_alone_have_the_races_of_a_list_of_all_accesses() {
                 };
                 last = Some((warp, access));
                 let expected = block.expected(warp, &access);
-                let found = block.found_in_grid(&mut grid, warp, &access);
+                let found = block.found_in_grid(grid, warp, &access);
                 assert_eq!(found, expected, "case {case}, access {index}: warp {warp}, {access:?}");
                 counts[usize::from(!found.is_empty())] += 1;
                 let slot = Slot { block: number, origin: Origin::new(warp * 32, access.pc, access.kind) };
@@ -65,10 +69,32 @@ fn accesses_that_are_recorded_alone_have_the_races_of_a_list_of_all_accesses() {
                 usual.touch(place, &access.row, slot, &access.values());
             }
         }
+        let mut grid = grids.remove(0);
+        grids.into_iter().for_each(|other| grid.merge(other));
         let found = conflicts(&grid);
         assert_eq!(found, conflicts(&usual), "case {case}");
         launches[usize::from(!found.is_empty())] += 1;
     }
     assert!(counts.iter().all(|count| *count > 500), "{counts:?}");
     assert!(launches.iter().all(|count| *count > 100), "{launches:?}");
+}
+
+#[test]
+fn accesses_that_are_recorded_alone_stay_in_the_watched_part_when_it_is_halved() {
+    let (mut grid, mut block) = (Grid::new(4, 0), block());
+    grid.sequential = true;
+    block.start(0, 2);
+    let access = |page: u64, pc: u32| {
+        let row = Row { offset: 0, size: 4, step: 12, lane: 0, lanes: u32::MAX };
+        Access { kind: Kind::Write, pc, page, row, value: Some(pc) }
+    };
+    for page in 0..64 {
+        assert_eq!(block.found_in_grid(&mut grid, 0, &access(page, 1)), BTreeSet::new());
+    }
+    let watched: Vec<u64> = (0..64).filter(|page| rank(*page) >= grid.level()).collect();
+    assert!(grid.level() > 0 && (1..=4).contains(&watched.len()), "{watched:?}");
+    for page in 0..64 {
+        let races = block.found_in_grid(&mut grid, 1, &access(page, 2));
+        assert_eq!(!races.is_empty(), watched.contains(&page), "page {page}");
+    }
 }
