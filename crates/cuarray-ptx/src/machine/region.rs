@@ -54,8 +54,17 @@ impl TouchedRange {
     /// The pieces in ascending order: each from its first address to the address behind its last byte.
     #[inline]
     pub fn pieces(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let TouchedRange { start, length, step, .. } = *self;
-        (0..self.count()).map(move |index| (start + index * step, start + index * step + length))
+        self.pieces_behind(self.start)
+    }
+
+    /// The pieces that end behind an address.
+    #[inline]
+    pub fn pieces_behind(&self, address: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let (TouchedRange { start, length, step, .. }, count) = (*self, self.count());
+        let passed = address
+            .checked_sub(start + length)
+            .map_or(0, |beyond| beyond.checked_div(step).map_or(1, |pieces| pieces + 1));
+        (passed..count).map(move |index| (start + index * step, start + index * step + length))
     }
 
     /// A piece of the same accesses.

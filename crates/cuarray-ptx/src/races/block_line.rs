@@ -155,9 +155,10 @@ impl Store {
     /// The digest of what a mark wrote to a piece.
     #[inline(always)]
     pub(super) fn value(&self, mark: &Mark, piece: u32) -> u32 {
-        match mark.lanes.is_row() {
-            true => self.values.get(mark.values as usize).map_or(0, |values| values[piece as usize]),
-            false => mark.values,
+        match (mark.one.origin.kind(), mark.lanes.is_row()) {
+            (Kind::Write, true) => self.values.get(mark.values as usize).map_or(0, |values| values[piece as usize]),
+            (Kind::Write, false) => mark.values,
+            _ => 0,
         }
     }
 

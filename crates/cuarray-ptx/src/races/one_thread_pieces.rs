@@ -13,7 +13,7 @@ use super::cell::{Kind, Now, Origin};
 use super::page::{lines_of, shift_of};
 use super::span::{Lanes, Row, bits};
 
-/// The most marks of a line that are compared with an access.
+/// The most marks of a line with pieces of an access.
 const MOST: usize = 12;
 
 /// Accesses that were recorded alone: the place, the thread, the time, and the digest of each lane's value.
@@ -41,12 +41,16 @@ impl Store {
         }
         let (mut at, mut count) = (line.marks, 0);
         while let Some(mark) = self.marks.get(at as usize).filter(|_| line.recorded & part.pieces != 0) {
-            (at, count) = (mark.next, count + 1);
-            if mark.pieces & part.pieces == 0 {
+            at = mark.next;
+            let common = mark.pieces & part.pieces;
+            if common == 0 {
                 continue;
             }
+            count += 1;
             let threads = |slot: Slot| (slot.block, slot.origin.thread());
-            if mark.lanes != part.lanes || threads(mark.one) != threads(part.slot) || count > MOST {
+            let alike = |piece| mark.lanes.at(piece) == part.lanes.at(piece);
+            let same = threads(mark.one) == threads(part.slot) && (mark.lanes == part.lanes || bits(common).all(alike));
+            if !same || count > MOST {
                 return false;
             }
             if mark.one.origin.is_alike(part.slot.origin) {
@@ -73,7 +77,7 @@ impl Store {
                 (mark.varied, mark.earlier) = (differ, mark.clock);
                 match self.values.get_mut(mark.values as usize).filter(|_| mark.lanes.is_row()) {
                     Some(values) => bits(part.pieces).for_each(|piece| values[piece as usize] = part.value(piece)),
-                    None => mark.values = part.value(0),
+                    None => mark.values = part.value(part.pieces.trailing_zeros()),
                 }
             }
             mark.clock = clock;
@@ -95,31 +99,37 @@ impl Store {
             marks.push((at, *mark));
             at = mark.next;
         }
-        for (at, mark) in marks.into_iter().rev() {
-            if mark.one.block == block {
-                self.expose_mark(&mark, place, f);
-            }
+        let own = marks.iter().map(|(_, mark)| mark).filter(|mark| mark.one.block == block);
+        let mut times: Vec<(u32, bool, &Mark)> = own.clone().map(|mark| (mark.clock, false, mark)).collect();
+        times.extend(own.filter(|mark| mark.varied != 0).map(|mark| (mark.earlier, true, mark)));
+        // The block takes them for accesses in this order.
+        times.sort_by_key(|(clock, ..)| *clock);
+        times.iter().for_each(|(clock, earlier, mark)| self.expose_mark(mark, (*clock, *earlier), place, f));
+        for (at, mark) in &marks {
             if mark.pieces.count_ones() < FEW {
                 // Many short marks would be a long list.
-                bits(mark.pieces).for_each(|piece| self.add(line, piece, &self.record(&mark, piece)));
+                bits(mark.pieces).for_each(|piece| self.add(line, piece, &self.record(mark, piece)));
             } else {
-                self.marks[at as usize].next = std::mem::replace(&mut line.marks, at);
+                self.marks[*at as usize].next = std::mem::replace(&mut line.marks, *at);
             }
         }
     }
 
-    fn expose_mark(&self, mark: &Mark, place: (usize, u32), f: &mut dyn FnMut(&Exposed)) {
+    /// Calls `f` with an access that is alone, at a time: its last one, or an `earlier` one, at which the threads wrote other values to some pieces.
+    fn expose_mark(
+        &self,
+        mark: &Mark,
+        (clock, earlier): (u32, bool),
+        place: (usize, u32),
+        f: &mut dyn FnMut(&Exposed),
+    ) {
         mark.lanes.rows(place, mark.pieces, |row| {
-            let mut exposed = Exposed { row, origin: mark.one.origin, clock: mark.clock, values: [0; 32] };
+            let mut exposed = Exposed { row, origin: mark.one.origin, clock, values: [0; 32] };
             if mark.one.origin.kind() == Kind::Write {
                 let lane = |piece: u32| mark.lanes.first_at(piece) as usize;
                 bits(mark.pieces).for_each(|piece| exposed.values[lane(piece)] = self.value(mark, piece));
-                if mark.varied != 0 {
-                    let mut earlier = Exposed { clock: mark.earlier, ..exposed };
-                    let varied = bits(mark.varied).fold(0, |all, piece| all | 1 << lane(piece));
-                    bits(varied).for_each(|lane| earlier.values[lane as usize] ^= 1);
-                    f(&earlier);
-                }
+                let varied = bits(mark.varied).fold(0, |all, piece| all | 1 << lane(piece));
+                bits(if earlier { varied } else { 0 }).for_each(|lane| exposed.values[lane as usize] ^= 1);
             }
             f(&exposed);
         });

@@ -1,6 +1,6 @@
 //! The shadow memory's view of an operation: the conflicts of its accesses, and those that memory has ordered.
 
-use super::shadow::ROWS;
+use super::shadow::{LISTED, ROWS};
 use super::values::Touches;
 use super::*;
 
@@ -98,9 +98,10 @@ impl Observed {
         }
         let by = Observer { manner, ..*by };
         let mut ranges = Vec::new();
-        // A few long boxes are stored as boxes.
+        // A few long boxes are stored as boxes, and so are those with very many rows.
         let is_long = |region: &Region| region.row_count() > ROWS;
-        let few = touches.iter().filter(|(region, ..)| is_long(region)).count() as u64 <= ROWS;
+        let long = touches.iter().filter(|(region, ..)| is_long(region)).map(|(region, ..)| region.row_count());
+        let few = long.clone().count() as u64 <= ROWS || long.fold(0, u64::saturating_add) > LISTED;
         for (region, ..) in touches {
             match few && is_long(region) {
                 true => self.access(shadow, region, access, &by),

@@ -79,7 +79,8 @@ fn without_overwritten(touched: &[TouchedRange], mut f: impl FnMut(TouchedRange)
 /// Calls `f` with the parts of a range without the pieces of others, which are in ascending order.
 fn parts_without(range: &TouchedRange, others: &[TouchedRange], f: &mut impl FnMut(TouchedRange)) {
     let others = others.iter().take_while(|other| other.start < range.end);
-    let (mut others, mut last): (_, Option<TouchedRange>) = (others.flat_map(TouchedRange::pieces).peekable(), None);
+    let mut others = others.flat_map(|other| other.pieces_behind(range.start)).peekable();
+    let mut last: Option<TouchedRange> = None;
     let mut add = |start: u64, end: u64| {
         if start < end && !last.as_mut().is_some_and(|last| last.takes(start, end)) {
             last.replace(range.piece(start, end)).into_iter().for_each(&mut *f);

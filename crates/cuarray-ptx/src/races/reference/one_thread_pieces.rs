@@ -80,6 +80,44 @@ fn accesses_that_are_recorded_alone_have_the_races_of_a_list_of_all_accesses() {
 }
 
 #[test]
+fn many_instructions_that_are_recorded_alone_do_not_hide_a_race() {
+    let (mut numbers, mut block) = (Numbers(0x51a7_e0f0_0a10_4e00), block());
+    let mut counts = [0; 2];
+    for case in 0..400 {
+        let mut grid = Grid::new(usize::MAX, 0);
+        grid.sequential = true;
+        block.start(case, 3);
+        let kind = numbers.one_of(&[Kind::Read, Kind::Write, Kind::Atomic]);
+        // Each of two warps accesses one half of a line.
+        let half = |warp: u32, pc: u32, value: u32| {
+            let (first, value) = (16 * warp, (kind == Kind::Write).then_some(value));
+            let row = Row { offset: 4 * first, size: 4, step: 4, lane: first, lanes: 0xffff << first };
+            Access { kind, pc: kind as u32 * 100 + pc, page: 0, row, value }
+        };
+        let mut touch = |block: &mut Block, warp: u32, access: Access| {
+            let expected = block.expected(warp, &access);
+            let found = block.found_in_grid(&mut grid, warp, &access);
+            assert_eq!(found.is_empty(), expected.is_empty(), "case {case}: warp {warp}, {access:?}");
+            !found.is_empty()
+        };
+        for warp in 0..2 {
+            (0..6 + numbers.below(4)).for_each(|pc| drop(touch(&mut block, warp, half(warp, pc, 0))));
+        }
+        (0..3).for_each(|warp| block.order.arrive(0, warp, u32::MAX, true));
+        block.order.complete(0, true, |_| 0);
+        // Some instructions run again behind the barrier.
+        for _ in 0..numbers.below(3) {
+            let warp = numbers.below(2);
+            touch(&mut block, warp, half(warp, numbers.below(6), numbers.below(2)));
+        }
+        let other = Access { kind: Kind::Write, pc: 299, value: Some(5), ..half(numbers.below(2), 0, 0) };
+        let races = touch(&mut block, 2, other);
+        counts[usize::from(races)] += 1;
+    }
+    assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
+}
+
+#[test]
 fn accesses_that_are_recorded_alone_stay_in_the_watched_part_when_it_is_halved() {
     let (mut grid, mut block) = (Grid::new(4, 0), block());
     grid.sequential = true;

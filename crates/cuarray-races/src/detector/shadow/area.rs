@@ -62,11 +62,9 @@ impl Area {
         match (self, other) {
             _ if from >= to => None,
             (Area::Box(one), Area::Box(other)) => one.overlaps(other).then_some((from, to)),
-            (Area::Ranges(ones), Area::Ranges(others)) => common(ones, others),
+            (Area::Ranges(ones), Area::Ranges(others)) => common(near(ones, from, to), near(others, from, to)),
             (Area::Ranges(ranges), area) | (area, Area::Ranges(ranges)) => {
-                let begin = ranges.partition_point(|range| range.1 <= from);
-                let near = ranges[begin..].iter().take_while(|range| range.0 < to);
-                let shared = near.filter_map(|(start, end)| area.within(*start, *end));
+                let shared = near(ranges, from, to).iter().filter_map(|(start, end)| area.within(*start, *end));
                 shared.reduce(|(start, end), (first, behind)| (start.min(first), end.max(behind)))
             }
         }
@@ -80,6 +78,13 @@ impl Area {
             _ => false,
         }
     }
+}
+
+/// The ranges of a list in ascending order that have bytes between `start` and `end`.
+fn near(ranges: &[(u64, u64)], start: u64, end: u64) -> &[(u64, u64)] {
+    let first = ranges.partition_point(|range| range.1 <= start);
+    let behind = ranges.partition_point(|range| range.0 < end);
+    &ranges[first..behind.max(first)]
 }
 
 /// The bytes of two lists of ranges in ascending order, from the first common one to the address after the last.

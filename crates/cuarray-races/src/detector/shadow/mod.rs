@@ -36,6 +36,8 @@ pub(super) const ROWS: u64 = 64;
 /// The number of areas that are stored whole, and of their single ranges. Beyond it, the older half is stored row by row.
 const WHOLE: usize = 4096;
 const RANGES: usize = 1 << 22;
+/// The most rows of boxes of one access that are stored as single ranges.
+pub(super) const LISTED: u64 = 1 << 20;
 
 /// An access to an area that is stored whole.
 struct Whole {
