@@ -154,6 +154,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
             false => cuarray_ptx::execute(&kernel),
         }
     };
+    let time = began.elapsed();
     let follows = !kernel.dependent && kernel.aliases.is_empty();
     drop(services);
     state.time_passes(outcome.nanoseconds + LAUNCH_TIME);
@@ -163,7 +164,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
     }
     let conditions = conditions.into_inner().unwrap_or_else(PoisonError::into_inner);
     let set = conditions::set(state, launch, &conditions);
-    state.code.has_executed(launch.name(), outcome.instructions, began.elapsed());
+    state.code.has_executed(launch.name(), outcome.instructions, time);
     if let Some(fault) = &outcome.fault {
         fail_launch(state, launch, ticket, fault);
     }

@@ -37,7 +37,7 @@ pub(crate) struct Code {
 }
 
 /// The executions of a kernel.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Executions {
     pub launches: u64,
     /// The executed instructions, counted per thread.
@@ -50,13 +50,15 @@ impl Code {
     /// Counts a launch of a kernel that has ended.
     pub(crate) fn has_executed(&mut self, name: &str, instructions: u64, time: Duration) {
         self.executed_instructions += instructions;
-        if !self.executions.contains_key(name) {
-            self.executions.insert(name.into(), Executions::default());
-        }
-        if let Some(executions) = self.executions.get_mut(name) {
-            executions.launches += 1;
-            executions.instructions += instructions;
-            executions.time += time;
+        match self.executions.get_mut(name) {
+            Some(executions) => {
+                executions.launches += 1;
+                executions.instructions += instructions;
+                executions.time += time;
+            }
+            None => {
+                self.executions.insert(name.into(), Executions { launches: 1, instructions, time });
+            }
         }
     }
 }

@@ -210,6 +210,15 @@ pub(crate) struct Recorder {
 /// The pages of a region that were accessed.
 type Pages = Vec<Option<Box<Page>>>;
 
+/// The page with a number, which may be new.
+#[inline(always)]
+fn page<'p>(pages: &'p mut Pages, number: usize, spare: &mut Spare) -> &'p mut Page {
+    if pages.len() <= number {
+        pages.resize_with(number + 1, || None);
+    }
+    pages[number].get_or_insert_with(|| Page::new(spare))
+}
+
 impl Recorder {
     pub(crate) fn new(enabled: bool, regions: usize) -> Recorder {
         let pages = || (0..if enabled { regions } else { 0 }).map(|_| Vec::new()).collect();
@@ -308,10 +317,7 @@ impl Recorder {
         let plain = self.strength == Strength::Weak && self.ordering.is_none() && !self.updates;
         while at < end {
             let number = (at / PAGE) as usize;
-            if pages.len() <= number {
-                pages.resize_with(number + 1, || None);
-            }
-            let page = &mut **pages[number].get_or_insert_with(|| Page::new(&mut self.spare));
+            let page = page(pages, number, &mut self.spare);
             if let Some(ordering) = self.ordering.as_mut() {
                 let place = (self.before_wait, region, number);
                 if ordering.late.last() != Some(&place) {
@@ -387,10 +393,7 @@ impl Recorder {
     fn note_word(&mut self, region: usize, word: u64, ones: u64, written: bool) -> bool {
         let Some(pages) = self.regions.get_mut(region).filter(|_| ones != 0) else { return false };
         let number = (word / WORDS as u64) as usize;
-        if pages.len() <= number {
-            pages.resize_with(number + 1, || None);
-        }
-        let page = &mut **pages[number].get_or_insert_with(|| Page::new(&mut self.spare));
+        let page = page(pages, number, &mut self.spare);
         page.note_word((word % WORDS as u64) as usize, ones, written) && self.follows
     }
 
@@ -405,10 +408,7 @@ impl Recorder {
     ) -> u64 {
         let Some(pages) = self.regions.get_mut(region) else { return 0 };
         let number = (offset / PAGE) as usize;
-        if pages.len() <= number {
-            pages.resize_with(number + 1, || None);
-        }
-        let page = &mut **pages[number].get_or_insert_with(|| Page::new(&mut self.spare));
+        let page = page(pages, number, &mut self.spare);
         if let Unwritten::Unknown = page.unwritten {
             let base = number as u64 * PAGE;
             let ranges = ask(base, base + PAGE);
