@@ -78,7 +78,7 @@ impl Machine<'_> {
 
     /// The number of the block's threads as barriers count them: by whole warps.
     fn whole_count(&self) -> u32 {
-        self.launch.threads.iter().product::<u32>().next_multiple_of(32)
+        self.launch.block_threads().next_multiple_of(32)
     }
 
     #[cold]

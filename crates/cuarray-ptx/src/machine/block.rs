@@ -4,9 +4,10 @@ use super::Machine;
 use super::fault::FaultKind;
 use super::undefined::{POISON, Shadow};
 use super::waiting::Seen;
-use super::warp::{Fragment, Pause, Waiting, Warp};
+use super::warp::{Pause, Warp};
 use crate::races::Watched;
 use crate::races::order::BARRIERS;
+use crate::races::span::bits;
 use std::mem::swap;
 
 /// The number of instructions that a warp executes in one turn.
@@ -19,22 +20,22 @@ pub(crate) const CYCLES: u64 = 4;
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Round {
     /// The instructions of the longest turn of a warp, and the number of executed ones at which the block's turn ends.
-    longest: u64,
-    end: u64,
+    pub longest: u64,
+    pub end: u64,
     /// The executed instructions and the changes of memory before the round.
     before: u64,
     changes: u64,
     /// The warp whose turn it is, and its place in the round.
-    index: usize,
-    place: usize,
+    pub index: usize,
+    pub place: usize,
     /// Whether all warps so far are done, whether all wait, and whether the turn of one has ended by polls.
-    done: bool,
-    waits: bool,
-    ended: bool,
+    pub done: bool,
+    pub waits: bool,
+    pub ended: bool,
 }
 
 impl Round {
-    fn begin(&mut self, executed: u64, changes: u64) {
+    pub(super) fn begin(&mut self, executed: u64, changes: u64) {
         (self.before, self.changes, self.place) = (executed, changes, 0);
         (self.done, self.waits, self.ended) = (true, true, false);
     }
@@ -115,7 +116,11 @@ pub(crate) struct Block {
     /// Each is in a box, so that a turn exchanges two pointers.
     #[expect(clippy::vec_box)]
     pub warps: Vec<Box<Warp>>,
+    /// The warps that have not started, as bits. Between the turns of the block, it has none.
+    pub unstarted: u32,
     pub barriers: [Barrier; BARRIERS],
+    /// The barriers that threads have arrived at, as bits.
+    begun: u32,
     /// The threads that have not exited.
     pub live: u32,
     /// The slot of its cluster in the machine, and its rank there.
@@ -227,6 +232,7 @@ impl Block {
         if let Some(watched) = self.watched.as_mut() {
             watched.arrive(number, warp, mask, waits);
         }
+        self.begun |= 1 << number;
         let barrier = &mut self.barriers[number];
         if barrier.arrived_lanes.len() <= warp as usize {
             barrier.arrived_lanes.resize(warp as usize + 1, 0);
@@ -256,7 +262,7 @@ impl Block {
         if let Some(watched) = self.watched.as_mut() {
             watched.exit(warp, dead);
         }
-        for number in 0..BARRIERS {
+        for number in bits(self.begun).map(|number| number as usize) {
             let barrier = &mut self.barriers[number];
             if barrier.expected.is_none() && barrier.complete_if_all(self.live) {
                 self.completed(number, true, (warp, dead));
@@ -295,10 +301,6 @@ fn count(mask: u32) -> u32 {
 impl Barrier {
     /// Prepares the barrier for a new block.
     fn reset(&mut self) {
-        if self.arrived_lanes.is_empty() {
-            // No block has used it.
-            return;
-        }
         (self.turn, self.arrived, self.expected, self.held, self.result) = (0, 0, None, 0, (0, 0));
         self.arrived_lanes.fill(0);
     }
@@ -349,9 +351,10 @@ impl Machine<'_> {
         (self.block.ran, self.block.slept) = (0, 0);
         (self.block.waited, self.block.all_waited, self.block.still) = (false, false, 0);
         self.block.seen.clear();
-        let threads = self.launch.threads.iter().product::<u32>();
+        let threads = self.launch.block_threads();
         self.block.live = threads;
-        self.block.barriers.iter_mut().for_each(Barrier::reset);
+        let begun = std::mem::take(&mut self.block.begun);
+        bits(begun).for_each(|number| self.block.barriers[number as usize].reset());
         let bytes = self.program.shared + u64::from(self.launch.dynamic_shared);
         self.block.shared_bytes = bytes;
         self.block.shared.clear();
@@ -374,31 +377,55 @@ impl Machine<'_> {
         }
         self.block.printed.clear();
         self.watch_block(number, threads.div_ceil(32) as usize);
-        let function = &self.program.functions[self.launch.kernel as usize];
-        self.block.warps.resize_with(threads.div_ceil(32) as usize, Box::default);
-        for (index, warp) in self.block.warps.iter_mut().enumerate() {
-            let number = index as u32;
-            warp.start(number, threads - number * 32, function, self.launch.kernel);
-            warp.plain = self.native.as_ref().is_some_and(|native| native.on);
+        let warps = threads.div_ceil(32);
+        self.block.warps.resize_with(warps as usize, Warp::ended);
+        self.block.unstarted = u32::MAX.checked_shr(32 - warps).unwrap_or(0);
+        if self.has_clusters() {
+            // Blocks of a cluster look at each other before their first turns.
+            self.start_warps();
         }
+    }
+
+    /// Starts the warps that have not started.
+    pub(super) fn start_warps(&mut self) {
+        bits(self.block.unstarted).for_each(|index| self.start_warp(index as usize));
+    }
+
+    fn start_warp(&mut self, index: usize) {
+        self.block.unstarted &= !(1 << index);
+        let function = &self.program.functions[self.launch.kernel as usize];
+        let warp = &mut self.block.warps[index];
+        warp.start(index as u32, self.launch.block_threads() - index as u32 * 32, function, self.launch.kernel);
+        warp.plain = self.native.as_ref().is_some_and(|native| native.on);
     }
 
     /// Executes the block's warps in turns, until the block is done, `turn` instructions have run, or all warps wait for one of
     /// the other `blocks` that take turns. Calls `between` after each warp's turn.
     pub(crate) fn run_block(&mut self, blocks: usize, turn: u64, between: impl FnMut()) -> BlockPause {
-        self.block_turn = self.executed;
-        let got_on = |machine: &Self| machine.block.changes + machine.search.moved;
-        self.polls.begin_turn(blocks, got_on(self));
+        self.begin_block_turn(blocks);
         let observed = self.observe_if_due(self.polls.are_vain(blocks));
         let pause = observed.unwrap_or_else(|| {
             let pause = self.run_warps(turn, between);
             self.search.stamp += 1;
-            self.polls.end_turn(matches!(pause, BlockPause::Waits | BlockPause::Blocked), got_on(self));
+            let waits = matches!(pause, BlockPause::Waits | BlockPause::Blocked);
+            self.polls.end_turn(waits, self.block.changes + self.search.moved);
             pause
         });
+        if pause != BlockPause::Done {
+            self.start_warps();
+        }
+        self.end_block_turn();
+        pause
+    }
+
+    pub(super) fn begin_block_turn(&mut self, blocks: usize) {
+        self.block_turn = self.executed;
+        self.polls.begin_turn(blocks, self.block.changes + self.search.moved);
+    }
+
+    pub(super) fn end_block_turn(&mut self) {
         self.block.ran += self.executed - self.block_turn;
         self.block_turn = self.executed;
-        pause
     }
 
     fn run_warps(&mut self, turn: u64, mut between: impl FnMut()) -> BlockPause {
@@ -411,7 +438,9 @@ impl Machine<'_> {
                 let index = self.turns.warp(self.round.place, round, count);
                 self.round.index = index;
                 self.round.place += 1;
-                if self.block.warps[index].fragments.is_empty() {
+                if self.is_unstarted(index) {
+                    self.start_warp(index);
+                } else if self.block.warps[index].fragments.is_empty() {
                     continue;
                 }
                 swap(&mut self.warp, &mut self.block.warps[index]);
@@ -449,52 +478,13 @@ impl Machine<'_> {
         }
     }
 
-    /// Ends the turn of the running warp, whose only fragment waits at a barrier, and begins that of the next warp, as
-    /// [`Machine::run_block`] does. Does so only if `f` holds for the next warp and its only fragment, which can run, and if nothing else is
-    /// due between the turns. Otherwise, changes nothing, and returns `false`.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
-    #[inline]
-    pub(crate) fn pass_on(&mut self, f: impl FnOnce(&Warp, &Fragment) -> bool) -> bool {
-        let Round { index, place, end, ended, .. } = self.round;
-        let (count, executed) = (self.block.warps.len(), self.executed);
-        let due = executed >= self.warp_end || executed >= end || executed >= self.search.tick;
-        if due || ended || self.polls.ended || self.turns.is_random() || self.undefined.is_some() {
-            return false;
-        }
-        let [Fragment { waiting: Waiting::Barrier { result: false, .. }, .. }] = *self.warp.fragments.as_slice() else {
-            return false;
-        };
-        // The running warp is not in the list during its turn. Warps without threads have no turns.
-        let at = |place: usize| self.turns.warp(place, 0, count);
-        let has_turn = |place: &usize| at(*place) != index && !self.block.warps[at(*place)].fragments.is_empty();
-        let (next, again) = match (place..count).find(has_turn) {
-            Some(next) => (next, false),
-            None => match (0..place).find(has_turn) {
-                Some(next) => (next, true),
-                None => return false,
-            },
-        };
-        let to = at(next);
-        let warp = &self.block.warps[to];
-        let [fragment] = *warp.fragments.as_slice() else { return false };
-        let waited = matches!(fragment.waiting, Waiting::Barrier { result: false, .. });
-        if !waited || warp.poll.armed || !self.can_run(&fragment) || !f(warp, &fragment) {
-            return false;
-        }
-        swap(&mut self.warp, &mut self.block.warps[index]);
-        if again {
-            self.round.begin(executed, self.block.changes);
-        }
-        (self.round.done, self.round.index, self.round.place) = (false, to, next + 1);
-        swap(&mut self.warp, &mut self.block.warps[to]);
-        self.warp_end = executed + self.turns.length(self.round.longest);
-        self.begin_polls();
-        self.take_up_alone();
-        true
+    pub(super) fn is_unstarted(&self, index: usize) -> bool {
+        self.block.unstarted >> index & 1 == 1
     }
 
     /// Ends the launch with a fault of the whole block.
     pub(crate) fn fail_block(&mut self, kind: FaultKind) {
+        self.start_warps();
         // The fault names the first remaining thread.
         let waiting = self.block.warps.iter().find_map(|warp| Some((warp.number, *warp.fragments.first()?)));
         let (warp, fragment) = match waiting {

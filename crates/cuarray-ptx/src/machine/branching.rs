@@ -282,6 +282,10 @@ pub(crate) unsafe fn barrier(machine: &mut Machine<'_>, instruction: &Instructio
     let held = held & machine.mask;
     let warp = (machine.warp.number, machine.mask, machine.warp.dead);
     let turn = machine.block.barriers[number].turn;
+    if expected.is_some() {
+        // The barrier may be completed while other warps have not started.
+        machine.start_warps();
+    }
     if machine.block.arrive(number, expected, warp, held, kind != BarrierKind::Arrive) {
         machine.warp.slept = machine.warp.slept.max(machine.block.slept);
         return if result { reduced(machine, instruction, kind, number) } else { Flow::Next };

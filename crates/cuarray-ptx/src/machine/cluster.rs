@@ -212,7 +212,7 @@ impl Machine<'_> {
 
     /// Starts the blocks of a cluster, in the order of their ranks.
     pub(crate) fn start_cluster(&mut self, slot: usize, number: u64, blocks: &mut Vec<Block>) {
-        let (count, threads) = (self.launch.cluster_blocks(), self.launch.threads.iter().product());
+        let (count, threads) = (self.launch.cluster_blocks(), self.launch.block_threads());
         self.clusters[slot].start(number, super::launch::index_in(self.launch.clusters(), number), count, threads);
         blocks.resize_with(count as usize, Block::default);
         for (rank, block) in blocks.iter_mut().enumerate() {

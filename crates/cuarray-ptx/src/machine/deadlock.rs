@@ -35,7 +35,7 @@ const TICK: u64 = 10_000;
 /// The search for still blocks.
 pub(crate) struct Search {
     /// Whether each block that takes its turn is observed.
-    on: bool,
+    pub on: bool,
     /// Whether the running block is observed, so that its reads are noted.
     pub observing: bool,
     /// The events besides changes of memory by which threads get on: reads of the time, output, calls of the host, arrivals at the
@@ -89,6 +89,7 @@ impl Machine<'_> {
         if self.block.is_still(&self.search) {
             return Some(BlockPause::Still);
         }
+        self.start_warps();
         if !self.search.on {
             self.search.most = if waited { OF_WAITING } else { self.search.gap >> PART };
         }

@@ -22,7 +22,9 @@ use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
 use super::recorder::Recorder;
 use super::region::{Strength, TouchedRange};
+use super::succession::Supply;
 use super::turns::{KernelOrder, Turns};
+use super::warp::Warp;
 use crate::races::Races;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,6 +37,8 @@ const ALONE: Duration = Duration::from_micros(200);
 const TURN: u64 = 2_000_000;
 /// The number of instructions in a turn of a cluster's block.
 const CLUSTER_TURN: u64 = 100_000;
+/// The number of blocks that begin in place of ended ones before the time is compared with [`ALONE`].
+const UNTIL_LONG: u32 = 16;
 /// The maximum number of unfinished blocks, if blocks start in another order than that of a device.
 const RESIDENT: usize = 4096;
 
@@ -65,6 +69,7 @@ pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
         (0..3).all(|axis| extents[axis] > 0 && launch.grid[axis].is_multiple_of(extents[axis])),
         "the clusters do not fit"
     );
+    assert!(launch.block_threads() <= 1024, "the block has too many threads");
     assert!(launch.cluster_blocks() < 255, "the cluster has too many blocks");
     let shared = program.shared + u64::from(launch.dynamic_shared);
     assert!(launch.cluster.is_none() || shared < 1 << RANK_SHIFT, "a block of a cluster has too much shared memory");
@@ -81,6 +86,14 @@ pub unsafe fn execute(launch: &Launch<'_>) -> Outcome {
 }
 
 impl<'a> Machine<'a> {
+    /// Starts a block that is not in a cluster with other blocks.
+    pub(super) fn start_alone(&mut self, number: u64) {
+        self.turns.begin(number);
+        self.clusters[0].start(number, [0; 3], 1, self.launch.block_threads());
+        self.clusters[0].index = self.launch.block_index(number, 0);
+        self.start_block(0, 0);
+    }
+
     fn new(launch: &'a Launch<'a>, finished: &'a AtomicU64) -> Machine<'a> {
         let races = Races::new(launch.races, launch.searched, launch.rank_bits());
         Machine {
@@ -100,7 +113,7 @@ impl<'a> Machine<'a> {
             lanes: 0,
             turn_end: 0,
             warp_end: 0,
-            warp: Box::default(),
+            warp: Warp::ended(),
             block: Block::default(),
             grid: GridBarrier { live: u64::MAX, ..GridBarrier::default() },
             clusters: vec![Cluster::default()],
@@ -139,6 +152,7 @@ impl<'a> Machine<'a> {
             polls: Polls::new(launch.order.is_fixed()),
             search: Search::default(),
             finished,
+            supply: None,
             native: Some(Box::new(Native::new(launch))),
             #[cfg(target_arch = "x86_64")]
             journal: Journal::new(launch),
@@ -160,14 +174,23 @@ fn turn(launch: &Launch<'_>, used: u64) -> u64 {
 }
 
 /// The state that workers share.
-struct Shared {
+pub(crate) struct Shared {
     next: AtomicU64,
     /// The first failed cluster.
     failed: AtomicU64,
     executed: AtomicU64,
     /// The number of blocks that have ended.
-    finished: AtomicU64,
+    pub finished: AtomicU64,
     sum: Mutex<Sum>,
+}
+
+impl Shared {
+    /// The number of the next cluster to run, if there is one. Clusters after a failed one need not run. A cluster before it may still fail
+    /// earlier.
+    pub(super) fn take(&self, launch: &Launch<'_>) -> Option<u64> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        (number < clusters(launch) && number <= self.failed.load(Ordering::Relaxed)).then_some(number)
+    }
 }
 
 #[derive(Default)]
@@ -192,7 +215,7 @@ fn spread(launch: &Launch<'_>) -> Outcome {
         sum: Mutex::default(),
     };
     if launch.workers.min(clusters(launch) as usize) < 2 {
-        work(launch, &shared, || {});
+        work(launch, &shared, None::<fn()>);
         return spread_outcome(launch, shared);
     }
     std::thread::scope(|scope| {
@@ -200,10 +223,10 @@ fn spread(launch: &Launch<'_>) -> Outcome {
             for _ in 1..launch.workers {
                 // If no thread can be started, the other threads run its blocks.
                 let worker = std::thread::Builder::new().name("cuarray-ptx".to_owned());
-                drop(worker.spawn_scoped(scope, || work(launch, &shared, || {})));
+                drop(worker.spawn_scoped(scope, || work(launch, &shared, None::<fn()>)));
             }
         };
-        work(launch, &shared, helpers);
+        work(launch, &shared, Some(helpers));
     });
     spread_outcome(launch, shared)
 }
@@ -235,30 +258,33 @@ fn before_wait(launch: &Launch<'_>, recorder: Option<&Recorder>) -> Vec<TouchedR
 }
 
 /// Runs clusters until none is left. Calls `help` once, if that takes longer than [`ALONE`].
-fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
+fn work(launch: &Launch<'_>, shared: &Shared, mut help: Option<impl FnOnce()>) {
     let (total, started) = (clusters(launch), Instant::now());
     let mut machine = Machine::new(launch, &shared.finished);
-    let mut help = Some(help);
     let mut call_if_long = || {
         if help.is_some() && started.elapsed() > ALONE && shared.next.load(Ordering::Relaxed) < total {
             help.take().into_iter().for_each(|help| help());
         }
+        help.is_none()
     };
     machine.races.grid.sequential = launch.cluster_blocks() == 1;
     let (mut printed, mut blocks) = (Vec::new(), Vec::new());
-    loop {
-        let number = shared.next.fetch_add(1, Ordering::Relaxed);
-        // Clusters after a failed one need not run. A cluster before it may still fail earlier.
-        if number >= total || number > shared.failed.load(Ordering::Relaxed) {
-            break;
-        }
+    while let Some(number) = shared.take(launch) {
         let before = machine.executed;
-        machine.turns.begin(number);
         if launch.cluster_blocks() > 1 {
-            run_cluster(&mut machine, &mut blocks, number, shared, &mut call_if_long);
+            machine.turns.begin(number);
+            run_cluster(&mut machine, &mut blocks, number, shared, || {
+                call_if_long();
+            });
         } else {
-            run_alone(&mut machine, number, shared, &mut call_if_long);
+            let left = if call_if_long() { u32::MAX } else { UNTIL_LONG };
+            machine.supply = Some(Supply { shared, left });
+            machine.start_alone(number);
+            run_alone(&mut machine, before, shared, || {
+                call_if_long();
+            });
         }
+        let number = machine.clusters[machine.block.cluster].number;
         shared.executed.fetch_add(machine.executed - before, Ordering::Relaxed);
         shared.finished.fetch_add(launch.cluster_blocks().into(), Ordering::Relaxed);
         blocks.iter_mut().for_each(|block| machine.settle_updates(Some(block)));
@@ -272,7 +298,7 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
                 fault.waiting = machine.waiting_threads(all());
                 let started = u64::from(launch.cluster_blocks());
                 fault.progress.ended =
-                    started * threads(launch) - all().map(|block| u64::from(block.live)).sum::<u64>();
+                    started * u64::from(launch.block_threads()) - all().map(|block| u64::from(block.live)).sum::<u64>();
             }
             shared.failed.fetch_min(number, Ordering::Relaxed);
             let mut sum = shared.sum.lock().unwrap_or_else(PoisonError::into_inner);
@@ -300,12 +326,8 @@ fn work(launch: &Launch<'_>, shared: &Shared, help: impl FnOnce()) {
     }
 }
 
-/// Runs a block that is not in a cluster with other blocks.
-fn run_alone(machine: &mut Machine<'_>, number: u64, shared: &Shared, mut between: impl FnMut()) {
-    let before = machine.executed;
-    machine.clusters[0].start(number, [0; 3], 1, machine.launch.threads.iter().product());
-    machine.clusters[0].index = machine.launch.block_index(number, 0);
-    machine.start_block(0, 0);
+/// Runs a block that is not in a cluster with other blocks, and those that begin in its place.
+fn run_alone(machine: &mut Machine<'_>, before: u64, shared: &Shared, mut between: impl FnMut()) {
     loop {
         let used = shared.executed.load(Ordering::Relaxed) + (machine.executed - before);
         if used > machine.launch.budget {
@@ -366,7 +388,7 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     let finished = AtomicU64::new(0);
     let mut machine = Machine::new(launch, &finished);
     machine.follow_memory_model();
-    machine.grid.live = total.saturating_mul(threads(launch)).saturating_mul(size as u64);
+    machine.grid.live = total.saturating_mul(launch.block_threads().into()).saturating_mul(size as u64);
     let mut waiting: VecDeque<Block> = VecDeque::new();
     // Blocks of the last started cluster that have not run yet.
     let mut fresh: VecDeque<Block> = VecDeque::new();
@@ -432,11 +454,6 @@ fn in_turns(launch: &Launch<'_>) -> Outcome {
     ended(machine, waiting, (started, total * size as u64), printed)
 }
 
-/// The number of threads of a block.
-fn threads(launch: &Launch) -> u64 {
-    launch.threads.iter().map(|extent| u64::from(*extent)).product()
-}
-
 /// The outcome of a launch whose blocks have run in turns, from the numbers of started blocks and of all. Waiting blocks have not ended.
 fn ended(
     mut machine: Machine<'_>,
@@ -453,7 +470,7 @@ fn ended(
         // Each block has as many live threads as the one with the most, but for those that ended early.
         let most = waiting.iter().map(|block| u64::from(block.live)).max().unwrap_or(0);
         fault.progress = Progress {
-            ended: started * threads(launch) - live,
+            ended: started * u64::from(launch.block_threads()) - live,
             ended_early: started * most - live,
             ended_blocks: started - waiting.len() as u64,
             not_started: blocks - started,

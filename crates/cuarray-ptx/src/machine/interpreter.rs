@@ -20,6 +20,7 @@ use super::polls::Polls;
 #[cfg(target_arch = "x86_64")]
 use super::processor;
 use super::recorder::Recorder;
+use super::succession::Supply;
 use super::turns::Turns;
 use super::undefined::Undefined;
 use super::warp::Warp;
@@ -121,6 +122,8 @@ pub(crate) struct Machine<'p> {
     pub search: Search,
     /// The number of blocks of the launch that have ended.
     pub finished: &'p AtomicU64,
+    /// The blocks that may begin in place of ended ones.
+    pub supply: Option<Supply<'p>>,
     /// The copy whose accesses are recorded.
     pub copying: Copying,
     /// The generated code; nothing while it runs.

@@ -201,6 +201,11 @@ impl Launch<'_> {
         self.cluster.unwrap_or([1; 3])
     }
 
+    /// The number of threads of a block.
+    pub(super) fn block_threads(&self) -> u32 {
+        self.threads.iter().product()
+    }
+
     /// The number of blocks of a cluster.
     pub(super) fn cluster_blocks(&self) -> u32 {
         self.cluster_extents().iter().product()

@@ -63,6 +63,7 @@ mod region;
 pub(crate) mod services;
 pub(crate) mod special;
 mod stored_where_loaded;
+mod succession;
 pub(crate) mod surface;
 pub(crate) mod template;
 pub(crate) mod texture;

@@ -8,11 +8,13 @@ use super::launch::index_in;
 use super::memory::Slot;
 use super::{Flow, Machine};
 use crate::machine::program::{Instruction, RESERVED_SHARED};
-use Read::{Lane, Thread, Time, Warp};
+use Read::{Block, Lane, Thread, Time, Warp};
 
 /// How a special register is read.
 #[derive(Clone, Copy)]
 pub(crate) enum Read {
+    /// All threads of a block have one value.
+    Block(fn(&Machine<'_>) -> u64),
     /// All lanes of a warp have one value.
     Warp(fn(&Machine<'_>) -> u64),
     /// As `Warp`; the value changes while the warp runs.
@@ -29,21 +31,21 @@ pub(crate) const REGISTERS: &[(&str, Read)] = &[
     ("%tid.x", Thread(0)),
     ("%tid.y", Thread(1)),
     ("%tid.z", Thread(2)),
-    ("%ntid.x", Warp(|machine| machine.launch.threads[0].into())),
-    ("%ntid.y", Warp(|machine| machine.launch.threads[1].into())),
-    ("%ntid.z", Warp(|machine| machine.launch.threads[2].into())),
-    ("%ctaid.x", Warp(|machine| machine.block.index[0].into())),
-    ("%ctaid.y", Warp(|machine| machine.block.index[1].into())),
-    ("%ctaid.z", Warp(|machine| machine.block.index[2].into())),
-    ("%nctaid.x", Warp(|machine| machine.launch.grid[0].into())),
-    ("%nctaid.y", Warp(|machine| machine.launch.grid[1].into())),
-    ("%nctaid.z", Warp(|machine| machine.launch.grid[2].into())),
+    ("%ntid.x", Block(|machine| machine.launch.threads[0].into())),
+    ("%ntid.y", Block(|machine| machine.launch.threads[1].into())),
+    ("%ntid.z", Block(|machine| machine.launch.threads[2].into())),
+    ("%ctaid.x", Block(|machine| machine.block.index[0].into())),
+    ("%ctaid.y", Block(|machine| machine.block.index[1].into())),
+    ("%ctaid.z", Block(|machine| machine.block.index[2].into())),
+    ("%nctaid.x", Block(|machine| machine.launch.grid[0].into())),
+    ("%nctaid.y", Block(|machine| machine.launch.grid[1].into())),
+    ("%nctaid.z", Block(|machine| machine.launch.grid[2].into())),
     ("%laneid", Lane(|lane| lane.into())),
     ("%warpid", Warp(|machine| machine.warp.number.into())),
-    ("%nwarpid", Warp(|machine| machine.launch.resident_warps.into())),
-    ("%smid", Warp(|machine| machine.block.number % u64::from(machine.launch.multiprocessors))),
-    ("%nsmid", Warp(|machine| machine.launch.multiprocessors.into())),
-    ("%gridid", Warp(|machine| machine.launch.number)),
+    ("%nwarpid", Block(|machine| machine.launch.resident_warps.into())),
+    ("%smid", Block(|machine| machine.block.number % u64::from(machine.launch.multiprocessors))),
+    ("%nsmid", Block(|machine| machine.launch.multiprocessors.into())),
+    ("%gridid", Block(|machine| machine.launch.number)),
     ("%lanemask_eq", Lane(|lane| 1 << lane)),
     ("%lanemask_lt", Lane(|lane| (1 << lane) - 1)),
     ("%lanemask_le", Lane(|lane| (2 << lane) - 1)),
@@ -55,32 +57,32 @@ pub(crate) const REGISTERS: &[(&str, Read)] = &[
     ("%globaltimer", Time(timer)),
     ("%globaltimer_lo", Time(|machine| timer(machine) & 0xffff_ffff)),
     ("%globaltimer_hi", Time(|machine| timer(machine) >> 32)),
-    ("%dynamic_smem_size", Warp(|machine| machine.launch.dynamic_shared.into())),
-    ("%total_smem_size", Warp(shared_bytes)),
-    ("%aggr_smem_size", Warp(|machine| shared_bytes(machine) + RESERVED_SHARED)),
-    ("%reserved_smem_offset_begin", Warp(|machine| machine.program.reserved_shared().start)),
-    ("%reserved_smem_offset_end", Warp(|machine| machine.program.reserved_shared().end)),
-    ("%reserved_smem_offset_cap", Warp(|_| RESERVED_SHARED)),
-    ("%reserved_smem_offset_0", Warp(|machine| machine.program.reserved_shared().start)),
-    ("%reserved_smem_offset_1", Warp(|machine| machine.program.reserved_shared().start + RESERVED_SHARED / 2)),
+    ("%dynamic_smem_size", Block(|machine| machine.launch.dynamic_shared.into())),
+    ("%total_smem_size", Block(shared_bytes)),
+    ("%aggr_smem_size", Block(|machine| shared_bytes(machine) + RESERVED_SHARED)),
+    ("%reserved_smem_offset_begin", Block(|machine| machine.program.reserved_shared().start)),
+    ("%reserved_smem_offset_end", Block(|machine| machine.program.reserved_shared().end)),
+    ("%reserved_smem_offset_cap", Block(|_| RESERVED_SHARED)),
+    ("%reserved_smem_offset_0", Block(|machine| machine.program.reserved_shared().start)),
+    ("%reserved_smem_offset_1", Block(|machine| machine.program.reserved_shared().start + RESERVED_SHARED / 2)),
     // The simulated driver refuses graphs that kernels launch, and elsewhere the register is zero.
-    ("%current_graph_exec", Warp(|_| 0)),
-    ("%clusterid.x", Warp(|machine| machine.cluster().index[0].into())),
-    ("%clusterid.y", Warp(|machine| machine.cluster().index[1].into())),
-    ("%clusterid.z", Warp(|machine| machine.cluster().index[2].into())),
-    ("%nclusterid.x", Warp(|machine| machine.launch.clusters()[0].into())),
-    ("%nclusterid.y", Warp(|machine| machine.launch.clusters()[1].into())),
-    ("%nclusterid.z", Warp(|machine| machine.launch.clusters()[2].into())),
-    ("%cluster_ctaid.x", Warp(|machine| place_in_cluster(machine)[0].into())),
-    ("%cluster_ctaid.y", Warp(|machine| place_in_cluster(machine)[1].into())),
-    ("%cluster_ctaid.z", Warp(|machine| place_in_cluster(machine)[2].into())),
-    ("%cluster_nctaid.x", Warp(|machine| machine.launch.cluster_extents()[0].into())),
-    ("%cluster_nctaid.y", Warp(|machine| machine.launch.cluster_extents()[1].into())),
-    ("%cluster_nctaid.z", Warp(|machine| machine.launch.cluster_extents()[2].into())),
-    ("%cluster_ctarank", Warp(|machine| machine.block.rank.into())),
-    ("%cluster_nctarank", Warp(|machine| machine.launch.cluster_blocks().into())),
-    ("%envreg1", Warp(|machine| machine.workspace() >> 32)),
-    ("%envreg2", Warp(|machine| machine.workspace() & 0xffff_ffff)),
+    ("%current_graph_exec", Block(|_| 0)),
+    ("%clusterid.x", Block(|machine| machine.cluster().index[0].into())),
+    ("%clusterid.y", Block(|machine| machine.cluster().index[1].into())),
+    ("%clusterid.z", Block(|machine| machine.cluster().index[2].into())),
+    ("%nclusterid.x", Block(|machine| machine.launch.clusters()[0].into())),
+    ("%nclusterid.y", Block(|machine| machine.launch.clusters()[1].into())),
+    ("%nclusterid.z", Block(|machine| machine.launch.clusters()[2].into())),
+    ("%cluster_ctaid.x", Block(|machine| place_in_cluster(machine)[0].into())),
+    ("%cluster_ctaid.y", Block(|machine| place_in_cluster(machine)[1].into())),
+    ("%cluster_ctaid.z", Block(|machine| place_in_cluster(machine)[2].into())),
+    ("%cluster_nctaid.x", Block(|machine| machine.launch.cluster_extents()[0].into())),
+    ("%cluster_nctaid.y", Block(|machine| machine.launch.cluster_extents()[1].into())),
+    ("%cluster_nctaid.z", Block(|machine| machine.launch.cluster_extents()[2].into())),
+    ("%cluster_ctarank", Block(|machine| machine.block.rank.into())),
+    ("%cluster_nctarank", Block(|machine| machine.launch.cluster_blocks().into())),
+    ("%envreg1", Block(|machine| machine.workspace() >> 32)),
+    ("%envreg2", Block(|machine| machine.workspace() & 0xffff_ffff)),
 ];
 
 /// The index of the block in its cluster.
@@ -186,7 +188,7 @@ pub(crate) unsafe fn read<S: Slot>(machine: &mut Machine<'_>, instruction: &Inst
     // SAFETY: `d` is a register of this width.
     unsafe {
         match reader {
-            Warp(value) => machine.set_uniform(instruction, S::of(value(machine))),
+            Block(value) | Warp(value) => machine.set_uniform(instruction, S::of(value(machine))),
             Time(value) => {
                 machine.search.moved += 1;
                 time_is_read(machine);

@@ -57,12 +57,20 @@ pub(crate) struct Fragment {
     pub ran: u64,
 }
 
+impl Fragment {
+    /// The lanes of a warp that starts.
+    pub(super) fn start(function: &Function, mask: u32, frame: u32) -> Fragment {
+        Fragment { pc: function.start, mask, frame, waiting: Waiting::Nothing, ran: 0 }
+    }
+}
+
 /// A cache line of registers.
 #[derive(Clone, Copy, PartialEq)]
 #[repr(C, align(64))]
 pub(crate) struct Line([u64; 8]);
 
 /// A call of a function.
+#[derive(Default)]
 pub(crate) struct Frame {
     pub registers: Vec<Line>,
     /// The instruction to return to; unused for a kernel.
@@ -144,7 +152,31 @@ pub(crate) const LOCAL: u32 = 512 << 10;
 impl Warp {
     /// Starts a block: all lanes but the absent ones are at the start of the kernel.
     pub(crate) fn start(&mut self, number: u32, threads: u32, function: &Function, number_of: u32) {
-        (self.number, self.plain, self.deferred, self.known) = (number, false, None, None);
+        self.plain = false;
+        self.begin(number, threads, function);
+        self.free.clear();
+        for frame in 0..self.frames.len() as u32 {
+            self.frames[frame as usize].uses = 0;
+            self.free.push(frame);
+        }
+        let frame = self.open(function, number_of, u32::MAX, u32::MAX, 0, 0);
+        self.fragments.push(Fragment::start(function, !self.absent, frame));
+    }
+
+    /// Becomes another warp with threads in all lanes, in the frame of the kernel.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
+    pub(super) fn restart(&mut self, number: u32, frame: usize, function: &Function) {
+        self.begin(number, 32, function);
+        self.frames[frame].clear(function);
+    }
+
+    /// A warp whose threads have all exited.
+    pub(super) fn ended() -> Box<Warp> {
+        Box::new(Warp { dead: u32::MAX, ..Warp::default() })
+    }
+
+    fn begin(&mut self, number: u32, threads: u32, function: &Function) {
+        (self.number, self.deferred, self.known) = (number, None, None);
         self.absent = if threads >= 32 { 0 } else { u32::MAX << threads };
         self.dead = self.absent;
         (self.cluster_arrived, self.cluster_odd, self.waited, self.slept) = (0, 0, 0, 0);
@@ -152,60 +184,44 @@ impl Warp {
         self.together.clear();
         self.apart.clear();
         self.fragments.clear();
-        self.free.clear();
-        for frame in 0..self.frames.len() as u32 {
-            self.frames[frame as usize].uses = 0;
-            self.free.push(frame);
-        }
         self.begin_local(function.local);
         self.undefined.clear();
-        let frame = self.open(function, number_of, u32::MAX, u32::MAX, 0, 0);
-        let mask = !self.absent;
-        self.fragments.push(Fragment { pc: function.start, mask, frame, waiting: Waiting::Nothing, ran: 0 });
     }
 
     /// Opens a frame for a call.
     fn open(&mut self, function: &Function, number: u32, return_pc: u32, parent: u32, depth: u32, local: u32) -> u32 {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.frames.push(Frame {
-                registers: Vec::new(),
-                return_pc,
-                parent,
-                depth,
-                local_base: local,
-                local_end: 0,
-                tops: None,
-                uses: 0,
-                function: number,
-                results: 0,
-                lines: 0,
-                twin: None,
-            });
+            self.frames.push(Frame::default());
             self.frames.len() as u32 - 1
         });
-        let frame = &mut self.frames[index as usize];
+        self.frames[index as usize].begin(function, number, return_pc, parent, depth, local);
+        index
+    }
+}
+
+impl Frame {
+    fn begin(&mut self, function: &Function, number: u32, return_pc: u32, parent: u32, depth: u32, local: u32) {
         let lines = (function.frame as usize).div_ceil(64);
-        if frame.registers.len() < lines {
-            frame.registers.resize(lines, Line([0; 8]));
+        if self.registers.len() < lines {
+            self.registers.resize(lines, Line([0; 8]));
         }
+        (self.return_pc, self.parent, self.depth, self.results) = (return_pc, parent, depth, 0);
+        self.local_base = local;
+        (self.uses, self.function, self.lines) = (1, number, lines as u32);
+        self.twin = None;
+        self.clear(function);
+    }
+
+    /// Clears what a call finds cleared: registers that may be read before they are written, and the use of `alloca`.
+    fn clear(&mut self, function: &Function) {
         for (place, bytes) in &function.cleared {
             // Registers are at multiples of four bytes.
-            let base = frame.registers.as_mut_ptr().cast::<u8>();
+            let base = self.registers.as_mut_ptr().cast::<u8>();
             // SAFETY: the resolver places registers within `function.frame`, which the lines cover.
             unsafe { base.add(*place as usize).write_bytes(0, *bytes as usize) };
         }
-        frame.return_pc = return_pc;
-        frame.parent = parent;
-        frame.depth = depth;
-        frame.local_base = local;
-        frame.local_end = local + function.local;
-        frame.tops = None;
-        frame.uses = 1;
-        frame.function = number;
-        frame.results = 0;
-        frame.lines = lines as u32;
-        frame.twin = None;
-        index
+        self.local_end = self.local_base + function.local;
+        self.tops = None;
     }
 }
 
@@ -346,6 +362,12 @@ impl Machine<'_> {
     #[inline]
     fn take_up(&mut self, index: usize) {
         let fragment = self.warp.fragments.swap_remove(index);
+        self.begin_fragment(&fragment);
+    }
+
+    /// Makes a fragment the running one that is not among those of the warp.
+    #[inline]
+    pub(super) fn begin_fragment(&mut self, fragment: &Fragment) {
         self.pc = fragment.pc;
         self.active = fragment.mask;
         self.resumed = matches!(fragment.waiting, Waiting::Barrier { result: true, .. });
@@ -519,7 +541,6 @@ impl Machine<'_> {
 
     /// Ends the lanes of the instruction.
     pub(crate) fn exit(&mut self) {
-        let ended = self.mask.count_ones();
         self.warp.dead |= self.mask;
         self.active &= !self.mask;
         if self.active == 0 {
@@ -533,6 +554,12 @@ impl Machine<'_> {
         }
         self.find_limit();
         self.note_early_accesses(self.mask);
+        self.threads_end();
+    }
+
+    /// Records at the barriers that the lanes of the instruction have exited.
+    pub(super) fn threads_end(&mut self) {
+        let ended = self.mask.count_ones();
         self.block.threads_ended(ended, (self.warp.number, self.warp.dead));
         self.grid.threads_ended(ended);
         self.cluster_threads_ended(self.mask);

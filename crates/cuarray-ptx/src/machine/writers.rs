@@ -83,7 +83,7 @@ impl Machine<'_> {
     /// The block of a thread that has not ended, and what the thread waits for.
     fn awaited_by(&self, blocks: &[&Block], (number, thread): (u64, u32)) -> Option<(u64, Next)> {
         let block = blocks.iter().find(|block| block.number == number)?;
-        let warp = block.warps.iter().find(|warp| warp.number == thread / 32)?;
+        let warp = block.warps.iter().find(|warp| warp.number == thread / 32 && !warp.fragments.is_empty())?;
         let lane = thread % 32;
         let fragment = warp.fragments.iter().find(|fragment| fragment.mask >> lane & 1 == 1)?;
         if fragment.waiting != Waiting::Nothing {

@@ -47,7 +47,7 @@ fn guarded(machine: &mut Machine<'static>, f: impl FnOnce(&mut Machine<'static>)
 const ON: u32 = 0;
 const STOPS: u32 = 1;
 const LEAVES: u32 = 2;
-/// A result of [`arrive`]: another warp goes on, at the block that the context has.
+/// A result of [`arrive`] and [`end`]: another warp goes on, at the block that the context has.
 pub(super) const PASSED: u32 = 3;
 
 /// Executes an instruction that is not in a run, as the interpreter does. It is counted already.
@@ -107,6 +107,36 @@ pub(super) unsafe extern "C" fn arrive(
     let result = unsafe { step(machine, instruction) };
     // SAFETY: as above. `step` has ended its use of the machine.
     if result == STOPS && unsafe { (*machine).pass_to_next(&mut *context, exit) } { PASSED } else { result }
+}
+
+/// Whether an instruction ends the threads that execute it, in all lanes.
+pub(super) fn is_whole_exit(instruction: &Instruction) -> bool {
+    std::ptr::fn_addr_eq(instruction.exec, branching::exit as Exec) && instruction.guard == UNGUARDED
+}
+
+/// As [`step`], for an instruction that ends all threads of the warp: the next warp of the block may begin in its place.
+///
+/// # Safety
+/// As for [`arrive`].
+pub(super) unsafe extern "C" fn end(
+    machine: *mut Machine<'static>,
+    instruction: *const Instruction,
+    context: *mut Context,
+) -> u32 {
+    // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
+    let (running, context) = unsafe { (&mut *machine, &mut *context) };
+    let mut passed = false;
+    guarded(running, |machine| {
+        machine.settle_journal();
+        passed = machine.replace_by_next(context);
+        Flow::Next
+    });
+    match (passed, running.panic.is_some()) {
+        (true, _) => PASSED,
+        (false, true) => STOPS,
+        // SAFETY: this function's contract.
+        (false, false) => unsafe { step(machine, instruction) },
+    }
 }
 
 /// Executes a load or store for generated code, and remembers its memory for the next time.

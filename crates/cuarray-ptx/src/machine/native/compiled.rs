@@ -82,6 +82,8 @@ pub(super) struct Compiled {
     pub registers: usize,
     pub sites: u32,
     pub specials: Vec<i64>,
+    /// Whether linear values are expected; see [`Variant`].
+    pub expects: bool,
     /// Whether there is a journal, and the accesses that may be in it.
     pub journal: bool,
     pub journaled: Vec<Journaled>,
@@ -210,7 +212,19 @@ impl Generated {
             starting[(pc - function.start) as usize] = *index as u32;
         }
         let (start, registers, specials) = (function.start, flow.registers.len(), flow.specials);
-        Some(Compiled { memory, start, starting, entries, exits, registers, sites, specials, journal, journaled })
+        Some(Compiled {
+            memory,
+            start,
+            starting,
+            entries,
+            exits,
+            registers,
+            sites,
+            specials,
+            expects,
+            journal,
+            journaled,
+        })
     }
 }
 

@@ -1,11 +1,12 @@
 //! The emitter: blocks, jumps, and the ways out of generated code.
 //!
 //! A function of the code is entered at a block, and returns the number of an [`Exit`]. It calls functions of the machine only through
-//! [`super::calls::call`], which does not unwind, so no frame of generated code is ever unwound, and there is no unwind information for it.
+//! [`calls::call`], which does not unwind, so no frame of generated code is ever unwound, and there is no unwind information for it.
 //!
 //! Registers: `rbx` is the machine, `rbp` the scalars, `r12` the context, `r13` the sites, `r14` the constants, `r15` the frame.
 
 use super::cache::{Cache, Emitted, HOLDING, Y};
+use super::calls;
 use super::context::{CONSTANTS, FRAME, LIMIT, SAVED, SCALARS, SITES, STABLE};
 use super::flow::{Register, Set, guard};
 use super::hulls::Hulls;
@@ -215,19 +216,27 @@ impl Emitter<'_> {
         *self.pool.entry(words).or_insert_with(|| asm.create_label())
     }
 
+    /// Whether the code goes on with another warp where one waits or ends.
+    pub(super) fn passes(&self) -> bool {
+        self.known.whole && (!self.known.recorded || self.known.journal)
+    }
+
     fn block(&mut self, index: usize) -> Emitted {
         let flow = self.known.flow;
         let block = &flow.blocks[index];
         // The label remembers where it is set.
         self.asm.set_label(&mut self.blocks[index])?;
         self.asm.zero_bytes()?;
+        self.start = block.start;
+        if self.passes() && calls::is_whole_exit(&self.known.program.code[block.start as usize]) {
+            return self.end_of_warp(index);
+        }
         let leaving = self.leaving_at(index, false);
         if block.foreign {
             return self.asm.jmp(leaving);
         }
         self.asm.cmp(dword_ptr(rbx + MACHINE_LIMIT), block.end as i32)?;
         self.asm.jb(leaving)?;
-        self.start = block.start;
         self.kinds.clone_from(&self.expected[index]);
         self.cache.clear();
         self.hulls = Hulls::of(self.known.program, block);
@@ -379,7 +388,7 @@ impl Emitter<'_> {
         self.write_read_rows(pc)?;
         self.flush(&live)?;
         self.cache.clear();
-        self.emit_call(pc, super::calls::call as *const () as u64)?;
+        self.emit_call(pc, calls::call as *const () as u64)?;
         let rest = self.live_if_stopped(pc);
         let failing = self.failing(pc, &rest);
         self.asm.test(eax, eax)?;

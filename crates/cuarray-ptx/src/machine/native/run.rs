@@ -136,16 +136,14 @@ impl Machine<'_> {
                 self.warp.scalars.resize(scalars, 0);
             }
             if entry.specials && self.warp.known != Some(function) {
-                self.read_specials(compiled);
+                self.read_specials(compiled, false);
                 self.warp.known = Some(function);
             }
             // SAFETY: the frame is one of the function.
             if unsafe { self.take_scalars(compiled, entry, index) } {
                 self.describe(compiled, context);
-                if compiled.journal && loaded.block != self.block.number {
-                    // Each block has its own shared memory, which nothing has written.
-                    let shared = |site: &Site| site.region == SHARED.into();
-                    loaded.sites.iter_mut().filter(|site| shared(site)).for_each(|site| *site = Site::NONE);
+                if loaded.block != self.block.number {
+                    forget_shared(compiled, &mut loaded.sites);
                     loaded.block = self.block.number;
                 }
                 context.sites = loaded.sites.as_mut_ptr() as u64;
@@ -237,11 +235,13 @@ impl Machine<'_> {
         true
     }
 
-    /// Puts the special registers that the code of a function reads behind the scalars: they do not change while the warp runs.
-    fn read_specials(&mut self, compiled: &Compiled) {
+    /// Puts the special registers that the code of a function reads behind the scalars: they do not change while the warp runs. If the block is
+    /// `known`, puts those that differ between its warps.
+    pub(super) fn read_specials(&mut self, compiled: &Compiled, known: bool) {
         for (index, number) in compiled.specials.iter().enumerate() {
             let value = match REGISTERS[*number as usize].1 {
-                Read::Warp(value) => value(self),
+                Read::Block(_) if known => continue,
+                Read::Block(value) | Read::Warp(value) => value(self),
                 Read::Thread(axis) => self.thread_of(0)[axis].into(),
                 Read::Lane(value) => value(0),
                 Read::Time(_) => 0,
@@ -258,8 +258,7 @@ impl Machine<'_> {
         context.frame = self.bases[0] as u64;
         context.constants = self.bases[1] as u64;
         context.parameters = self.launch.parameters.as_ptr() as u64;
-        context.shared = self.block.shared_base() as u64;
-        context.shared_bytes = self.block.shared_bytes();
+        self.describe_block(context);
         if compiled.journal {
             self.journal.open(compiled);
         }
@@ -279,6 +278,13 @@ impl Machine<'_> {
             write_lanes(!self.write, &mut context.kept, &mut context.kept_wide);
             write_lanes(!self.active, &mut context.left_out, &mut context.left_out_wide);
         }
+    }
+
+    /// As [`Machine::describe`], for the values that all warps of a block have.
+    #[inline]
+    pub(super) fn describe_block(&mut self, context: &mut Context) {
+        context.shared = self.block.shared_base() as u64;
+        context.shared_bytes = self.block.shared_bytes();
     }
 
     /// Runs generated code from a block on.
@@ -336,6 +342,13 @@ impl Machine<'_> {
         let Warp { frames, scalars, dead, .. } = &mut *self.warp;
         // SAFETY: the exit is one of the code of the frame's function.
         unsafe { write_rows(&mut frames[frame as usize], exit, scalars, active | *dead) };
+    }
+}
+
+/// Forgets the shared memory that accesses have found: each block has its own, which nothing has written.
+pub(super) fn forget_shared(compiled: &Compiled, sites: &mut [Site]) {
+    if compiled.journal {
+        sites.iter_mut().filter(|site| site.region == SHARED.into()).for_each(|site| *site = Site::NONE);
     }
 }
 

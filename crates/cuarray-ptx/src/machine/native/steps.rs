@@ -2,14 +2,16 @@
 
 use super::cache::Emitted;
 use super::calls;
-use super::context::{Context, FRAME, RESUME, SCALARS};
+use super::context::{Context, FRAME, RESUME, SCALARS, Site};
 use super::emitter::{EXECUTED, Emitter};
-use super::run::Deferred;
+use super::flow::Set;
+use super::run::{Deferred, forget_shared};
 use super::value::Kind;
 use crate::grammar::types::Width;
 use crate::machine::Machine;
 use crate::machine::warp::{Fragment, Warp};
 use iced_x86::code_asm::*;
+use std::slice;
 
 impl Emitter<'_> {
     /// Executes the instruction of a block as the interpreter does.
@@ -27,8 +29,7 @@ impl Emitter<'_> {
         self.cache.clear();
         self.asm.add(qword_ptr(rbx + EXECUTED), 1)?;
         let instruction = &program.code[pc as usize];
-        let inline = !self.known.recorded || self.known.journal;
-        let passes = self.known.whole && inline && calls::is_plain_barrier(instruction);
+        let passes = self.passes() && calls::is_plain_barrier(instruction);
         let mut live = self.live.clone();
         live.join(&self.live_behind);
         let numbers = written.iter().filter_map(|register| flow.register(register.place()));
@@ -41,11 +42,7 @@ impl Emitter<'_> {
             let on = self.asm.create_label();
             self.asm.test(eax, eax)?;
             self.asm.je(on)?;
-            self.asm.cmp(eax, calls::PASSED as i32)?;
-            self.asm.jne(leaving)?;
-            self.asm.mov(r15, qword_ptr(r12 + FRAME))?;
-            self.asm.mov(rbp, qword_ptr(r12 + SCALARS))?;
-            self.asm.jmp(qword_ptr(r12 + RESUME))?;
+            self.go_on_if_passed(leaving)?;
             self.set(on)?;
             self.prepare(index + 1)?;
             return self.enter(index + 1);
@@ -60,9 +57,54 @@ impl Emitter<'_> {
         self.prepare(index + 1)?;
         self.enter(index + 1)
     }
+
+    /// Goes on with another warp if the turn has passed to it. Otherwise, leaves.
+    fn go_on_if_passed(&mut self, leaving: CodeLabel) -> Emitted {
+        self.asm.cmp(eax, calls::PASSED as i32)?;
+        self.asm.jne(leaving)?;
+        self.asm.mov(r15, qword_ptr(r12 + FRAME))?;
+        self.asm.mov(rbp, qword_ptr(r12 + SCALARS))?;
+        self.asm.jmp(qword_ptr(r12 + RESUME))
+    }
+
+    /// Ends a warp, and goes on with the next one.
+    pub(super) fn end_of_warp(&mut self, index: usize) -> Emitted {
+        self.asm.add(qword_ptr(rbx + EXECUTED), 1)?;
+        let (leaving, _) = self.stepped(&Set::default(), index);
+        self.asm.mov(rdx, r12)?;
+        self.emit_call(self.start, calls::end as *const () as u64)?;
+        self.go_on_if_passed(leaving)
+    }
 }
 
 impl Machine<'_> {
+    /// Begins the next warp of the block in place of the running one, all of whose threads exit, if the running code is that of the kernel.
+    #[inline]
+    pub(super) fn replace_by_next(&mut self, context: &mut Context) -> bool {
+        // SAFETY: the running code is kept as long as the program.
+        let compiled = unsafe { &*context.compiled };
+        let Some(entry) = compiled.entries.first() else { return false };
+        let (fits, block) = (compiled.expects && !entry.foreign && entry.linear.is_empty(), self.block.number);
+        if !fits || !self.replace_ended() {
+            return false;
+        }
+        let same = self.block.number == block;
+        if !same {
+            self.describe_block(context);
+            // SAFETY: the sites are those of the running code, which accesses them when this function has returned.
+            let sites = unsafe { slice::from_raw_parts_mut(context.sites as *mut Site, compiled.sites as usize) };
+            forget_shared(compiled, sites);
+        }
+        if entry.specials {
+            self.read_specials(compiled, same);
+            self.warp.known = Some(self.launch.kernel);
+        }
+        (self.mask, self.write) = (self.active, self.active);
+        context.resume = compiled.memory.at(entry.offset) as u64;
+        (context.stable, context.limit) = (1, self.limit);
+        true
+    }
+
     /// Lets the next warp run on behind the barrier at which it waited, if its values are as the running code expects them there. `exit` is
     /// the way out at which the running warp, which waits, would leave.
     #[inline]

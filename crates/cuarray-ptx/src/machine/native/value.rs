@@ -269,7 +269,7 @@ impl Known<'_> {
                 _ => return None,
             },
             Operation::Special => match REGISTERS[instruction.imm as usize] {
-                (_, Read::Warp(_)) => EQUAL,
+                (_, Read::Block(_) | Read::Warp(_)) => EQUAL,
                 ("%laneid", _) => [1, 2, 4, 8, 16],
                 (_, Read::Thread(axis)) => self.shape.steps(axis)?,
                 _ => return None,

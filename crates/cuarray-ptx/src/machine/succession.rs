@@ -1,0 +1,135 @@
+//! The turns that begin within generated code: of the next warp where one waits at a barrier or ends, and of the next block where one ends.
+//!
+//! Each does what the loops over warps and blocks would do, whose state is in the machine. Where anything else is due, the code returns to
+//! these loops.
+
+#![cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
+
+use super::Machine;
+use super::block::Round;
+use super::grid::Shared;
+use super::warp::{Fragment, Waiting, Warp};
+use std::mem::swap;
+use std::sync::atomic::Ordering;
+
+/// The blocks of a launch that a worker may take itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Supply<'p> {
+    pub shared: &'p Shared,
+    /// The number of blocks that may begin before the worker returns to its loop.
+    pub left: u32,
+}
+
+impl Machine<'_> {
+    /// Whether something is due when the turn of the running warp ends, besides the turn of the next one.
+    #[inline(always)]
+    fn is_turn_due(&self) -> bool {
+        let (executed, Round { end, ended, .. }) = (self.executed, self.round);
+        let due = executed >= self.warp_end || executed >= end || executed >= self.search.tick;
+        due || ended || self.polls.ended || self.turns.is_random() || self.undefined.is_some()
+    }
+
+    /// Ends the turn of the running warp, whose only fragment waits at a barrier, and begins that of the next warp, as
+    /// [`Machine::run_block`] does. Does so only if `f` holds for the next warp and its only fragment, which can run, and if nothing else is
+    /// due between the turns. Otherwise, changes nothing, and returns `false`.
+    #[inline]
+    pub(crate) fn pass_on(&mut self, f: impl FnOnce(&Warp, &Fragment) -> bool) -> bool {
+        let Round { index, place, .. } = self.round;
+        let (count, executed) = (self.block.warps.len(), self.executed);
+        if self.is_turn_due() {
+            return false;
+        }
+        let [Fragment { waiting: Waiting::Barrier { result: false, .. }, .. }] = *self.warp.fragments.as_slice() else {
+            return false;
+        };
+        // The running warp is not in the list during its turn. Warps without threads have no turns.
+        let at = |place: usize| self.turns.warp(place, 0, count);
+        let has_turn = |place: &usize| {
+            let other = at(*place);
+            other != index && (!self.block.warps[other].fragments.is_empty() || self.is_unstarted(other))
+        };
+        let (next, again) = match (place..count).find(has_turn) {
+            Some(next) => (next, false),
+            None => match (0..place).find(has_turn) {
+                Some(next) => (next, true),
+                None => return false,
+            },
+        };
+        let to = at(next);
+        let warp = &self.block.warps[to];
+        let [fragment] = *warp.fragments.as_slice() else { return false };
+        let waited = matches!(fragment.waiting, Waiting::Barrier { result: false, .. });
+        if !waited || warp.poll.armed || !self.can_run(&fragment) || !f(warp, &fragment) {
+            return false;
+        }
+        swap(&mut self.warp, &mut self.block.warps[index]);
+        if again {
+            self.round.begin(executed, self.block.changes);
+        }
+        (self.round.done, self.round.index, self.round.place) = (false, to, next + 1);
+        swap(&mut self.warp, &mut self.block.warps[to]);
+        self.warp_end = executed + self.turns.length(self.round.longest);
+        self.begin_polls();
+        self.take_up_alone();
+        true
+    }
+
+    /// Ends the running warp, all of whose threads exit, and begins the next one in its place, with its frame, or the first one of the next block.
+    /// Does so only if that one has not started, all its lanes have threads, and nothing else is due between the turns. Otherwise,
+    /// changes nothing, and returns `false`.
+    #[inline]
+    pub(crate) fn replace_ended(&mut self) -> bool {
+        let (frame, count) = (self.frame as usize, self.block.warps.len());
+        let of_kernel = self.warp.frames[frame].parent == u32::MAX;
+        if self.active != u32::MAX || !of_kernel || !self.races.early.is_empty() || self.is_turn_due() {
+            return false;
+        }
+        let is_last = self.round.place >= count;
+        let place = if is_last { 0 } else { self.round.place };
+        let to = self.turns.warp(place, 0, count);
+        if self.launch.block_threads() < (to as u32 + 1) * 32 {
+            return false;
+        }
+        if is_last {
+            if !self.replace_block() {
+                return false;
+            }
+        } else {
+            if !self.is_unstarted(to) {
+                return false;
+            }
+            self.mask = self.active;
+            self.warp.dead = u32::MAX;
+            self.threads_end();
+        }
+        self.block.unstarted &= !(1 << to);
+        (self.round.waits, self.round.index, self.round.place) = (false, to, place + 1);
+        let function = &self.program.functions[self.launch.kernel as usize];
+        self.warp.restart(to as u32, frame, function);
+        self.warp_end = self.executed + self.turns.length(self.round.longest);
+        self.begin_polls();
+        self.begin_fragment(&Fragment::start(function, self.active, self.frame));
+        true
+    }
+
+    /// Ends the block, whose other warps have ended, and begins the next one.
+    fn replace_block(&mut self) -> bool {
+        let Some(Supply { shared, left }) = self.supply.filter(|supply| supply.left > 0) else { return false };
+        let ends = self.block.live == 32 && self.block.printed.is_empty();
+        if !ends || self.cluster().pending.count > 0 || self.search.on {
+            return false;
+        }
+        let Some(number) = shared.take(self.launch) else { return false };
+        self.supply = Some(Supply { shared, left: left - 1 });
+        self.search.stamp += 1;
+        self.polls.end_turn(false, 0);
+        self.end_block_turn();
+        self.end_block();
+        shared.finished.fetch_add(1, Ordering::Relaxed);
+        self.settle_updates(None);
+        self.start_alone(number);
+        self.begin_block_turn(1);
+        self.round.begin(self.executed, self.block.changes);
+        true
+    }
+}
