@@ -69,17 +69,19 @@ impl Machine<'_> {
         meets
     }
 
-    /// Records an access to global memory at an offset from a shape, whose reads find written memory. Returns `false` if its addresses have to
-    /// be compared one by one.
+    /// Records an access to global memory at an offset from a shape, whose reads find written memory. `notes` tells whether the recorder may not
+    /// have it. Returns `false` if its addresses have to be compared one by one.
     pub(super) fn record_shape(
         &mut self,
         shape: &Shape,
         (offset, size): (i64, u32),
         kind: Kind,
-        digests: Digests<'_>,
+        (digests, notes): (Digests<'_>, bool),
         pc: u32,
     ) -> bool {
-        self.note_shape(shape, (offset, size), kind == Kind::Write);
+        if notes {
+            self.note_shape(shape, (offset, size), kind == Kind::Write);
+        }
         if !self.races.on || self.is_only_read(shape.region as usize) {
             return true;
         }

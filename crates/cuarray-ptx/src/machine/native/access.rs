@@ -4,11 +4,14 @@
 //! the access last found, its *site*. Otherwise the function of the instruction executes the access, and the site is set for the next time.
 
 use super::cache::{Cache, Emitted, Held, REPEATED, X, Y};
-use super::context::{LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES, POINTER, SHARED as SHARED_BASE, SHARED_BYTES, SITE, Site};
+use super::context::{
+    GENERATION, LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES, POINTER, SHARED as SHARED_BASE, SHARED_BYTES, SITE, Site,
+};
 use super::emitter::{Emitter, Stub};
 use super::flow::Set;
 use super::journal::{Entry, Journal, Journaled};
 use super::value::{EQUAL, Kind, Steps};
+use super::written::{APART, MOST_SITES, OFFSETS, PLACES, Pattern};
 use crate::machine::Machine;
 use crate::machine::access_mode::{GENERIC, GLOBAL, SHARED, STRONG, is_wide, space};
 use crate::machine::program::{Instruction, Program};
@@ -40,6 +43,8 @@ pub(super) struct Missed {
     start: u32,
     skips_to: Option<u32>,
     failing: CodeLabel,
+    /// Where an access goes on whose bytes of shared memory are known to be written.
+    written: Option<CodeLabel>,
 }
 
 /// Whether generated code can access the memory of an instruction itself.
@@ -133,7 +138,9 @@ impl Emitter<'_> {
             self.asm.je(missed.at)?;
         } else {
             missed.pointer = pointer;
-            self.check_address((address, is_wide(mode), first, span as i32), shared, &missed)?;
+            let offsets = hull.map_or_else(|| vec![0], |_| self.hulls.offsets(program, pc));
+            let pattern = Pattern::new(&groups, size as u64, offsets, first);
+            self.check_address((address, is_wide(mode), first, span as i32), shared, &mut missed, pattern)?;
             if let Some((pointer, hull)) = pointer.zip(self.hulls.get(pc)) {
                 hull.site = Some(site);
                 self.asm.mov(qword_ptr(r12 + pointer), rax)?;
@@ -174,7 +181,8 @@ impl Emitter<'_> {
         &mut self,
         (address, far, first, span): (usize, bool, i32, i32),
         shared: bool,
-        missed: &Missed,
+        missed: &mut Missed,
+        pattern: Pattern,
     ) -> Emitted {
         if far {
             self.asm.vmovq(rax, X[address])?;
@@ -198,7 +206,14 @@ impl Emitter<'_> {
             self.asm.sub(rcx, qword_ptr(r13 + site))?;
             self.asm.cmp(rcx, qword_ptr(r13 + (site + 8)))?;
             self.asm.jae(missed.at)?;
-            self.asm.add(rax, qword_ptr(r13 + (site + 16)))
+            self.asm.add(rax, qword_ptr(r13 + (site + 16)))?;
+            if !shared || missed.site >= MOST_SITES {
+                return Ok(());
+            }
+            self.patterns.insert(missed.site, pattern);
+            let written = self.asm.create_label();
+            missed.written = Some(written);
+            self.set(written)
         }
     }
 
@@ -323,14 +338,37 @@ impl Emitter<'_> {
             start,
             skips_to: self.skips_to,
             failing,
+            written: None,
         }
+    }
+
+    /// Goes on if the bytes of shared memory are known to be written that an access at the offset `rax` reads or writes.
+    fn look_up_written(&mut self, site: u32, written: CodeLabel) -> Emitted {
+        let unknown = self.asm.create_label();
+        self.asm.cmp(rax, OFFSETS as i32)?;
+        self.asm.jae(unknown)?;
+        self.asm.mov(ecx, eax)?;
+        self.asm.shr(ecx, 2)?;
+        self.asm.add(ecx, (site * APART) as i32)?;
+        self.asm.and(ecx, PLACES as i32 - 1)?;
+        self.asm.mov(rdx, qword_ptr(r12 + GENERATION))?;
+        self.asm.or(rdx, (u64::from(site) * OFFSETS) as i32)?;
+        self.asm.or(rdx, rax)?;
+        self.asm.cmp(rdx, qword_ptr(r13 + rcx * 8 - 8 * PLACES as i32))?;
+        self.asm.jne(unknown)?;
+        self.asm.add(rax, qword_ptr(r12 + SHARED_BASE))?;
+        self.asm.jmp(written)?;
+        self.set(unknown)
     }
 
     /// Executes a missed access by its function.
     pub(super) fn missed(&mut self, missed: Missed) -> Emitted {
-        let Missed { at, back, pc, site, span, pointer, before, after, kinds, live, start, skips_to, failing, size: _ } =
+        let Missed { at, back, pc, site, span, pointer, before, after, kinds, live, start, skips_to, failing, .. } =
             missed;
         self.set(at)?;
+        if let Some(written) = missed.written {
+            self.look_up_written(site, written)?;
+        }
         let (whole, other) = (self.known.whole, std::mem::replace(&mut self.skips_to, skips_to));
         self.known.whole &= !self.masks();
         (self.cache, self.kinds, self.start) = (before, kinds, start);

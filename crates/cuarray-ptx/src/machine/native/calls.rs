@@ -155,9 +155,11 @@ pub(super) unsafe extern "C" fn call_access(
     if stops == 0 {
         // SAFETY: `call` has ended its use of the machine, and generated code does not use it before this function returns.
         let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
-        if let Some(found) = machine.found_memory(instruction, span.into()) {
+        match machine.found_memory(instruction, span.into()) {
             // SAFETY: this function's contract.
-            unsafe { sites.add(site as usize).write(found) };
+            Some(found) => unsafe { sites.add(site as usize).write(found) },
+            // SAFETY: as above.
+            None => unsafe { machine.note_written(instruction, site, sites) },
         }
     }
     stops

@@ -8,6 +8,7 @@ use super::journal::{Journaled, is_usual};
 use super::leaving::Exit;
 use super::linear_rows::{LinearRegister, Offsets};
 use super::value::{Kind, Known, Steps, ThreadShape, numbers};
+use super::written::Pattern;
 use crate::grammar::types::Width;
 use crate::machine::access_mode::KEPT;
 use crate::machine::linear::{A, D, LINEAR, Operation};
@@ -81,6 +82,7 @@ pub(super) struct Compiled {
     /// The number of registers.
     pub registers: usize,
     pub sites: u32,
+    pub patterns: FxHashMap<u32, Pattern>,
     pub specials: Vec<i64>,
     /// Whether linear values are expected; see [`Variant`].
     pub expects: bool,
@@ -187,7 +189,7 @@ impl Generated {
         let known = Known { program, flow: &flow, numbers, shape, whole, recorded, journal };
         // An error means that an instruction cannot be encoded, as for an offset beyond 32 bits.
         let assembled = assemble(known, self.plain(program, recorded && !journal), expects).ok()?;
-        let Assembled { code, mut exits, expected, offsets, sites, journaled } = assembled;
+        let Assembled { code, mut exits, expected, offsets, sites, patterns, journaled } = assembled;
         let memory = Executable::new(&code)?;
         let entries = flow.blocks.iter().zip(offsets).zip(expected).map(|((block, offset), kinds)| {
             let linear = kinds.iter().enumerate().filter_map(|(register, kind)| match kind {
@@ -220,6 +222,7 @@ impl Generated {
             exits,
             registers,
             sites,
+            patterns,
             specials,
             expects,
             journal,

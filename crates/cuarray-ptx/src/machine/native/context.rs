@@ -44,6 +44,8 @@ pub(super) struct Context {
     pub parameters: u64,
     pub shared: u64,
     pub shared_bytes: u64,
+    /// The part of the entries of the table of written accesses that names the block.
+    pub generation: u64,
     /// The value of `Machine::limit` behind a jump backwards.
     pub limit: u32,
     /// Whether that value is known.
@@ -75,6 +77,7 @@ impl Context {
         parameters: 0,
         shared: 0,
         shared_bytes: 0,
+        generation: 0,
         limit: 0,
         stable: 0,
         masked: 0,
@@ -104,6 +107,7 @@ offsets! {
     PARAMETERS = parameters;
     SHARED = shared;
     SHARED_BYTES = shared_bytes;
+    GENERATION = generation;
     LIMIT = limit;
     STABLE = stable;
     RESUME = resume;

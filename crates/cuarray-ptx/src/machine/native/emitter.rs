@@ -13,6 +13,7 @@ use super::hulls::Hulls;
 use super::journal::Journaled;
 use super::leaving::Exit;
 use super::value::{Computed, Kind, Known};
+use super::written::Pattern;
 use crate::grammar::types::Width;
 use crate::machine::Machine;
 use crate::machine::program::Instruction;
@@ -65,6 +66,8 @@ pub(super) struct Emitter<'p> {
     pub exits: Vec<Exit>,
     pub stubs: Vec<Stub>,
     pub sites: u32,
+    /// The accesses that may be in the table of written ones, by site.
+    pub patterns: FxHashMap<u32, Pattern>,
     /// The accesses that may be in the journal.
     pub journaled: Vec<Journaled>,
     /// The start of the emitted block.
@@ -84,6 +87,7 @@ pub(super) struct Assembled {
     /// The offsets of the blocks in the code.
     pub offsets: Vec<usize>,
     pub sites: u32,
+    pub patterns: FxHashMap<u32, Pattern>,
     pub journaled: Vec<Journaled>,
 }
 
@@ -113,6 +117,7 @@ pub(super) fn assemble(known: Known<'_>, plain: &[Instruction], expects: bool) -
         exits: Vec::new(),
         stubs: Vec::new(),
         sites: 0,
+        patterns: FxHashMap::default(),
         journaled: Vec::new(),
         start: 0,
         blocks,
@@ -206,8 +211,8 @@ impl Emitter<'_> {
         let encoded = self.asm.assemble_options(0, options)?;
         let offsets =
             self.blocks.iter().map(|label| Ok(encoded.label_ip(label)? as usize)).collect::<Emitted<Vec<usize>>>()?;
-        let Emitter { exits, expected, sites, journaled, .. } = self;
-        Ok(Assembled { code: encoded.inner.code_buffer, exits, expected, offsets, sites, journaled })
+        let Emitter { exits, expected, sites, patterns, journaled, .. } = self;
+        Ok(Assembled { code: encoded.inner.code_buffer, exits, expected, offsets, sites, patterns, journaled })
     }
 
     /// The place of 32 bytes behind the code.

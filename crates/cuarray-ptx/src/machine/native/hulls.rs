@@ -83,6 +83,13 @@ impl Hulls {
         members().filter(|pc| from.contains(pc)).filter_map(|pc| Some((pc, offset(program, pc)? - low))).collect()
     }
 
+    /// The distances of the accesses of an instruction's group from the least offset.
+    pub(super) fn offsets(&self, program: &Program, pc: u32) -> Vec<i32> {
+        let Some((_, place)) = self.of.iter().find(|(known, _)| *known == pc) else { return Vec::new() };
+        let members = self.of.iter().filter(|(_, other)| other == place);
+        members.filter_map(|(pc, _)| Some(offset(program, *pc)? - self.all[*place].low)).collect()
+    }
+
     /// The group of an instruction.
     pub(super) fn get(&mut self, pc: u32) -> Option<&mut Hull> {
         let (_, place) = self.of.iter().find(|(known, _)| *known == pc)?;

@@ -24,6 +24,9 @@ const BYTES: usize = 1 << 14;
 /// The most bytes of an entry: those of its head, and 32 values of 64 bits.
 const LONGEST: usize = size_of::<Entry>() + 256;
 
+/// The entries that are compared with further ones.
+const NOTED: usize = 512;
+
 /// The head of an entry. The values of a store follow, as they are in the register.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -84,6 +87,8 @@ pub(crate) struct Journal {
     entries: Vec<u64>,
     /// The code that makes entries.
     pub(super) compiled: *const Compiled,
+    /// Entries whose bytes the recorder has. Warps of a block often read the same memory.
+    noted: Vec<(u64, u64)>,
     /// For each region, whether something had written all of it before the launch, once that is known.
     written: Vec<Option<bool>>,
 }
@@ -96,17 +101,29 @@ impl Journal {
             && !launch.dependent
             && launch.aliases.is_empty();
         let none = std::ptr::null();
-        Journal { on, next: 0, last: 0, entries: Vec::new(), compiled: none, written: Vec::new() }
+        Journal { on, next: 0, last: 0, entries: Vec::new(), compiled: none, noted: Vec::new(), written: Vec::new() }
     }
 
     /// Prepares for entries by the code of a function.
     pub(super) fn open(&mut self, compiled: *const Compiled) {
         if self.entries.is_empty() {
             self.entries = vec![0; BYTES / 8];
+            self.noted = vec![(0, 0); NOTED];
             self.next = self.entries.as_ptr() as u64;
             self.last = self.next + (BYTES - LONGEST) as u64;
         }
         self.compiled = compiled;
+    }
+
+    /// Whether the recorder has the bytes of an entry. If not, it has them next time.
+    #[inline(always)]
+    fn was_noted(&mut self, entry: &Entry) -> bool {
+        // The addresses of code have 48 bits.
+        let Ok(access) = u16::try_from(entry.access) else { return false };
+        let of = (entry.host, self.compiled as u64 ^ u64::from(access) << 48);
+        let place = (entry.host >> 3) ^ (entry.host >> 12) ^ (u64::from(access) * 37);
+        let place = place as usize % NOTED;
+        std::mem::replace(&mut self.noted[place], of) == of
     }
 
     #[inline(always)]
@@ -160,19 +177,31 @@ impl Machine<'_> {
                     *digest = unsafe { digest_of(values.cast(), lane, access.size) };
                 }
             }
+            let notes = entry.region != SHARED && !(self.recorder.ordering.is_none() && self.journal.was_noted(&entry));
+            if !notes && entry.region != SHARED && (!self.races.on || self.is_only_read(entry.region as usize)) {
+                continue;
+            }
             for (pc, distance) in &access.members {
                 (self.pc, self.mask) = (pc + 1, u32::MAX);
-                self.settle_entry(access, &shape, (*distance, start), &digests);
+                self.settle_entry(access, &shape, (*distance, start), notes, &digests);
             }
         }
         (self.pc, self.mask) = (pc, mask);
     }
 
-    /// Records the access of an instruction at a distance from a shape, in the memory that starts at an address.
-    fn settle_entry(&mut self, access: &Journaled, shape: &Shape, (distance, start): (i32, u64), digests: &[u32; 32]) {
+    /// Records the access of an instruction at a distance from a shape, in the memory that starts at an address. `notes` tells whether the recorder
+    /// may not have it.
+    fn settle_entry(
+        &mut self,
+        access: &Journaled,
+        shape: &Shape,
+        (distance, start): (i32, u64),
+        notes: bool,
+        digests: &[u32; 32],
+    ) {
         let (size, distance) = (access.size, i64::from(distance));
         let kind = if access.stores { Kind::Write } else { Kind::Read };
-        if shape.region != SHARED && self.record_shape(shape, (distance, size), kind, digests, self.pc - 1) {
+        if shape.region != SHARED && self.record_shape(shape, (distance, size), kind, (digests, notes), self.pc - 1) {
             return;
         }
         for (lane, address) in self.addresses.iter_mut().enumerate() {

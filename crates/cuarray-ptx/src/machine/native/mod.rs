@@ -8,7 +8,7 @@
 //! `flow` finds the blocks of a function, and `value` the registers with linear values. `emitter` emits the blocks, with `cache`, `rows`,
 //! `floats`, `predicates`, `access`, `narrow`, `hulls`, `scattered`, `steps`, `divergence` and `leaving`. The code calls the functions of
 //! `calls`. `compiled` keeps the code, in `executable` memory. `run` enters it, with `linear_rows`. If accesses are recorded, `journal` has those
-//! that the code makes itself.
+//! that the code makes itself, and `written` knows those of shared memory that it may make.
 
 mod access;
 mod cache;
@@ -31,6 +31,7 @@ mod run;
 mod scattered;
 mod steps;
 mod value;
+mod written;
 
 pub(crate) use compiled::Generated;
 pub(crate) use journal::Journal;

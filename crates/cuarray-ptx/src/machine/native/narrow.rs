@@ -5,6 +5,7 @@ use super::cache::{Emitted, X, Y};
 use super::emitter::Emitter;
 use super::journal::Journaled;
 use super::value::Kind;
+use super::written::Pattern;
 use crate::machine::access_mode::{SHARED, is_wide, space};
 use crate::machine::program::Instruction;
 use crate::machine::template::Narrow;
@@ -37,7 +38,8 @@ impl Emitter<'_> {
         let (live, site) = (self.live.clone(), self.new_site());
         let mut missed = self.missing(pc, (site, groups.span), &live);
         missed.size = size;
-        self.check_address((address, far, first, groups.span as i32), space(mode) == SHARED, &missed)?;
+        let pattern = Pattern::new(&groups, size.into(), vec![0], first);
+        self.check_address((address, far, first, groups.span as i32), space(mode) == SHARED, &mut missed, pattern)?;
         for part in 0..4_u8 {
             let place = (groups.distances[usize::from(part)] - groups.low) as i32;
             if stores {

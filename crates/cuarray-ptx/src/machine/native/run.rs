@@ -1,13 +1,13 @@
 //! Entering generated code, and what follows when it leaves.
 
 use super::compiled::{Compiled, Entry, Generated, Variant};
-use super::context::{Context, Site};
+use super::context::Context;
 use super::journal::Journal;
 use super::leaving::Exit;
 use super::linear_rows::write_lanes;
 use super::value::ThreadShape;
+use super::written::{Sites, forget_shared, generation};
 use crate::grammar::types::Width;
-use crate::machine::direct::SHARED;
 use crate::machine::launch::{Code, Launch};
 use crate::machine::program::UNGUARDED;
 use crate::machine::special::{REGISTERS, Read};
@@ -23,7 +23,7 @@ type Function = unsafe extern "C" fn(*mut Machine<'static>, *mut Context, *const
 /// The code of a function, with the memory that its accesses have found in this launch.
 struct Loaded {
     compiled: Arc<Compiled>,
-    sites: Vec<Site>,
+    sites: Sites,
     /// The block that has run the code last.
     block: u64,
 }
@@ -142,11 +142,13 @@ impl Machine<'_> {
             // SAFETY: the frame is one of the function.
             if unsafe { self.take_scalars(compiled, entry, index) } {
                 self.describe(compiled, context);
+                let sites = loaded.sites.start();
                 if loaded.block != self.block.number {
-                    forget_shared(compiled, &mut loaded.sites);
+                    // SAFETY: the code runs later.
+                    unsafe { forget_shared(compiled, sites) };
                     loaded.block = self.block.number;
                 }
-                context.sites = loaded.sites.as_mut_ptr() as u64;
+                context.sites = sites as u64;
                 context.scalars = self.warp.scalars.as_mut_ptr() as u64;
                 // SAFETY: the context describes the machine, and the values are as the block expects them.
                 return unsafe { self.enter_generated(compiled, context, index) };
@@ -285,6 +287,7 @@ impl Machine<'_> {
     pub(super) fn describe_block(&mut self, context: &mut Context) {
         context.shared = self.block.shared_base() as u64;
         context.shared_bytes = self.block.shared_bytes();
+        context.generation = generation(self.block.number);
     }
 
     /// Runs generated code from a block on.
@@ -345,13 +348,6 @@ impl Machine<'_> {
     }
 }
 
-/// Forgets the shared memory that accesses have found: each block has its own, which nothing has written.
-pub(super) fn forget_shared(compiled: &Compiled, sites: &mut [Site]) {
-    if compiled.journal {
-        sites.iter_mut().filter(|site| site.region == SHARED.into()).for_each(|site| *site = Site::NONE);
-    }
-}
-
 /// Writes the rows behind an exit in the lanes of a mask, also among the registers with other values in place of undefined ones.
 ///
 /// # Safety
@@ -400,7 +396,7 @@ fn load<'l>(
     }
     let code = loaded[place].get_or_insert_with(|| {
         let compiled = machine.program.generated.compiled(machine.program, function, variant)?;
-        let sites = vec![Site::NONE; compiled.sites as usize];
+        let sites = Sites::new(&compiled);
         Some(Box::new(Loaded { compiled, sites, block: u64::MAX }))
     });
     code.as_deref_mut()

@@ -5,13 +5,13 @@ use super::calls;
 use super::context::{Context, FRAME, RESUME, SCALARS, Site};
 use super::emitter::{EXECUTED, Emitter};
 use super::flow::Set;
-use super::run::{Deferred, forget_shared};
+use super::run::Deferred;
 use super::value::Kind;
+use super::written::forget_shared;
 use crate::grammar::types::Width;
 use crate::machine::Machine;
 use crate::machine::warp::{Fragment, Warp};
 use iced_x86::code_asm::*;
-use std::slice;
 
 impl Emitter<'_> {
     /// Executes the instruction of a block as the interpreter does.
@@ -92,8 +92,7 @@ impl Machine<'_> {
         if !same {
             self.describe_block(context);
             // SAFETY: the sites are those of the running code, which accesses them when this function has returned.
-            let sites = unsafe { slice::from_raw_parts_mut(context.sites as *mut Site, compiled.sites as usize) };
-            forget_shared(compiled, sites);
+            unsafe { forget_shared(compiled, context.sites as *mut Site) };
         }
         if entry.specials {
             self.read_specials(compiled, same);
