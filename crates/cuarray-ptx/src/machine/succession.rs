@@ -29,7 +29,7 @@ impl Machine<'_> {
         due || ended || self.polls.ended || self.turns.is_random() || self.undefined.is_some()
     }
 
-    /// Ends the turn of the running warp, whose only fragment waits at a barrier, and begins that of the next warp, as
+    /// Ends the turn of the running warp, whose only fragment waits at a barrier, or that has ended, and begins that of the next warp, as
     /// [`Machine::run_block`] does. Does so only if `f` holds for the next warp and its only fragment, which can run, and if nothing else is
     /// due between the turns. Otherwise, changes nothing, and returns `false`.
     #[inline]
@@ -39,22 +39,27 @@ impl Machine<'_> {
         if self.is_turn_due() {
             return false;
         }
-        let [Fragment { waiting: Waiting::Barrier { result: false, .. }, .. }] = *self.warp.fragments.as_slice() else {
-            return false;
+        let has_ended = match *self.warp.fragments.as_slice() {
+            [] => true,
+            [Fragment { waiting: Waiting::Barrier { result: false, .. }, .. }] => false,
+            _ => return false,
         };
         // The running warp is not in the list during its turn. Warps without threads have no turns.
         let at = |place: usize| self.turns.warp(place, 0, count);
-        let has_turn = |place: &usize| {
-            let other = at(*place);
+        let has_turn = |place: usize| {
+            let other = at(place);
             other != index && (!self.block.warps[other].fragments.is_empty() || self.is_unstarted(other))
         };
-        let (next, again) = match (place..count).find(has_turn) {
-            Some(next) => (next, false),
-            None => match (0..place).find(has_turn) {
-                Some(next) => (next, true),
-                None => return false,
-            },
-        };
+        // The places behind that of the running warp, and then those before it.
+        let mut next = (place, false);
+        while next.0 == count || !has_turn(next.0) {
+            next = match next {
+                (at, again) if at < count => (at + 1, again),
+                (_, false) => (0, true),
+                (_, true) => return false,
+            };
+        }
+        let (next, again) = next;
         let to = at(next);
         let warp = &self.block.warps[to];
         let [fragment] = *warp.fragments.as_slice() else { return false };
@@ -66,7 +71,9 @@ impl Machine<'_> {
         if again {
             self.round.begin(executed, self.block.changes);
         }
-        (self.round.done, self.round.index, self.round.place) = (false, to, next + 1);
+        self.round.done &= has_ended;
+        self.round.waits &= !has_ended;
+        (self.round.index, self.round.place) = (to, next + 1);
         swap(&mut self.warp, &mut self.block.warps[to]);
         self.warp_end = executed + self.turns.length(self.round.longest);
         self.begin_polls();
@@ -84,8 +91,11 @@ impl Machine<'_> {
         if self.active != u32::MAX || !of_kernel || !self.races.early.is_empty() || self.is_turn_due() {
             return false;
         }
-        let is_last = self.round.place >= count;
+        let is_last = self.block.live == u32::BITS;
         let place = if is_last { 0 } else { self.round.place };
+        if place >= count {
+            return false;
+        }
         let to = self.turns.warp(place, 0, count);
         if self.launch.block_threads() < (to as u32 + 1) * 32 {
             return false;
@@ -112,11 +122,10 @@ impl Machine<'_> {
         true
     }
 
-    /// Ends the block, whose other warps have ended, and begins the next one.
+    /// Ends the block, of which the running warp is the last, and begins the next one.
     fn replace_block(&mut self) -> bool {
         let Some(Supply { shared, left }) = self.supply.filter(|supply| supply.left > 0) else { return false };
-        let ends = self.block.live == 32 && self.block.printed.is_empty();
-        if !ends || self.cluster().pending.count > 0 || self.search.on {
+        if !self.block.printed.is_empty() || self.cluster().pending.count > 0 || self.search.on {
             return false;
         }
         let Some(number) = shared.take(self.launch) else { return false };

@@ -19,6 +19,7 @@ mod member_masks;
 mod memory_model;
 mod mutated;
 mod orders;
+mod padded_tiles;
 mod patterns;
 mod polls;
 mod proxies;

@@ -106,3 +106,26 @@ fn second_write_of_a_buffer_lacks_an_answer() {
     assert!(is_found(""));
     assert!(!is_found("C: ld.acquire.gpu.global.u32 %v, [%f+4]; nanosleep.u32 20; setp.lt.u32 %p, %v, 1; @%p bra C;"));
 }
+
+#[test]
+fn each_thread_of_many_blocks_runs_once_in_every_order() {
+    // Blocks of two whole warps and a partial one, with a barrier and without one.
+    for barrier in ["", "bar.sync 0;"] {
+        let source = format!(
+            ".visible .entry k(.param .u64 out) {{ .reg .b32 %t, %n, %c, %v; .reg .b64 %out, %i;\n\
+             ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; mad.lo.u32 %n, %c, 80, %t;\n\
+             mul.wide.u32 %i, %n, 4; add.u64 %out, %out, %i; ld.global.u32 %v, [%out]; {barrier} mad.lo.u32 %v, %c, 1000, %v;\n\
+             add.u32 %v, %v, %t; st.global.u32 [%out], %v; ret; }}"
+        );
+        for order in [KernelOrder::Forward, KernelOrder::Reverse, KernelOrder::Random(3)] {
+            let mut words = vec![1_u64 << 32 | 1; 50 * 40];
+            let run = Run { source: &source, grid: [50, 1, 1], threads: [80, 1, 1], order, ..Run::default() };
+            let outcome = run.over(&mut [&mut words]);
+            assert!(outcome.fault.is_none() && outcome.races.is_empty() && outcome.misuses.is_empty(), "{order:?}");
+            let at = |index: u64| (words[index as usize / 2] >> (index % 2 * 32)) as u32;
+            let expected = |index: u64| (index / 80 * 1000 + index % 80 + 1) as u32;
+            assert!((0..4000).all(|index| at(index) == expected(index)), "{order:?}");
+            assert_eq!(outcome.instructions % 4000, 0, "{order:?}");
+        }
+    }
+}

@@ -106,7 +106,7 @@ pub(super) unsafe extern "C" fn arrive(
     // SAFETY: this function's contract.
     let result = unsafe { step(machine, instruction) };
     // SAFETY: as above. `step` has ended its use of the machine.
-    if result == STOPS && unsafe { (*machine).pass_to_next(&mut *context, exit) } { PASSED } else { result }
+    if result == STOPS && unsafe { (*machine).pass_to_next(&mut *context, Some(exit)) } { PASSED } else { result }
 }
 
 /// Whether an instruction ends the threads that execute it, in all lanes.
@@ -114,7 +114,7 @@ pub(super) fn is_whole_exit(instruction: &Instruction) -> bool {
     std::ptr::fn_addr_eq(instruction.exec, branching::exit as Exec) && instruction.guard == UNGUARDED
 }
 
-/// As [`step`], for an instruction that ends all threads of the warp: the next warp of the block may begin in its place.
+/// As [`step`], for an instruction that ends all threads of the warp: the next warp of the block may begin or go on in its place.
 ///
 /// # Safety
 /// As for [`arrive`].
@@ -131,12 +131,16 @@ pub(super) unsafe extern "C" fn end(
         passed = machine.replace_by_next(context);
         Flow::Next
     });
-    match (passed, running.panic.is_some()) {
-        (true, _) => PASSED,
-        (false, true) => STOPS,
-        // SAFETY: this function's contract.
-        (false, false) => unsafe { step(machine, instruction) },
+    if passed {
+        return PASSED;
     }
+    if running.panic.is_some() {
+        return STOPS;
+    }
+    // SAFETY: this function's contract.
+    let result = unsafe { step(machine, instruction) };
+    // SAFETY: as above. `step` has ended its use of the machine.
+    if result == STOPS && unsafe { (*machine).pass_to_next(context, None) } { PASSED } else { result }
 }
 
 /// Executes a load or store for generated code, and remembers its memory for the next time.

@@ -105,15 +105,16 @@ impl Machine<'_> {
     }
 
     /// Lets the next warp run on behind the barrier at which it waited, if its values are as the running code expects them there. `exit` is
-    /// the way out at which the running warp, which waits, would leave.
+    /// the way out at which the running warp would leave, if it waits. Otherwise, it has ended.
     #[inline]
-    pub(super) fn pass_to_next(&mut self, context: &mut Context, exit: u32) -> bool {
+    pub(super) fn pass_to_next(&mut self, context: &mut Context, exit: Option<u32>) -> bool {
         if self.active != 0 || self.fault.is_some() || self.panic.is_some() {
             return false;
         }
         // SAFETY: the exits are those of the running code, which is kept as long as the program.
         let compiled = unsafe { &*context.compiled };
-        let (exit, mut block) = (&compiled.exits[exit as usize], 0);
+        let exit = exit.map(|exit| &compiled.exits[exit as usize]).filter(|exit| !exit.linear.is_empty());
+        let mut block = 0;
         let waits_there = |warp: &Warp, fragment: &Fragment| {
             // An exit without registers is not remembered, so it cannot be recognized.
             let Some(Deferred { exit, frame }) = warp.deferred.as_ref() else { return false };
@@ -124,7 +125,7 @@ impl Machine<'_> {
             block = resumes;
             true
         };
-        self.warp.deferred = (!exit.linear.is_empty()).then(|| Deferred { exit: exit.into(), frame: context.number });
+        self.warp.deferred = exit.map(|exit| Deferred { exit: exit.into(), frame: context.number });
         if !self.pass_on(waits_there) {
             self.warp.deferred = None;
             return false;
