@@ -133,6 +133,26 @@ def test_wrong_descriptors_are_refused(dnn: Dnn) -> None:
     assert dnn.plain("DestroyTensorDescriptor", ctypes.c_void_p(123)) == BAD_PARAM
 
 
+def test_descriptor_of_another_kind_is_refused(dnn: Dnn) -> None:
+    kinds = (
+        "Tensor",
+        "Filter",
+        "Convolution",
+        "Pooling",
+        "Activation",
+        "OpTensor",
+        "ReduceTensor",
+        "Dropout",
+        "LRN",
+        "CTCLoss",
+    )
+    made = {kind: dnn.made(kind) for kind in kinds}
+    for kind in kinds:
+        for other, descriptor in made.items():
+            if other != kind:
+                assert dnn.plain(f"Destroy{kind}Descriptor", descriptor) == BAD_PARAM, (kind, other)
+
+
 def test_tensor_with_two_elements_at_one_place_is_refused(dnn: Dnn) -> None:
     x = dnn.tensor(np.ones((2, 3, 4, 5)))
     wrong = dnn.made("Tensor", 0, 4, ints([2, 3, 4, 5]), ints([60, 20, 4, 1]), of="TensorNd")

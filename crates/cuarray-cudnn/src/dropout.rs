@@ -1,13 +1,13 @@
 //! Dropout. The states on the device are a seed and the number of values that were drawn, so that each call draws others in stream order.
 
 use crate::call::Call;
+use crate::descriptor_table::descriptors;
 use crate::handle::{Handle, find};
 use crate::layout::Layout;
 use crate::numbers::{Factors, Real, of_type};
-use crate::status::{BAD_PARAM, NULL_POINTER, Outcome, cudnnStatus_t, write};
+use crate::status::{BAD_PARAM, Outcome, write};
 use crate::tensor_descriptor::tensor;
 use crate::types::*;
-use cuarray_stream_work::Objects;
 use std::ffi::c_void;
 
 /// The bytes of the states.
@@ -28,24 +28,7 @@ impl Dropout {
     }
 }
 
-static DROPOUTS: Objects<Dropout, cudnnStatus_t> = Objects::new(0x636c_0000_0000, BAD_PARAM);
-
-fn found(number: usize) -> Outcome<Dropout> {
-    if number == 0 { Err(NULL_POINTER) } else { DROPOUTS.get(number) }
-}
-
-/// `cudnnCreateDropoutDescriptor`.
-pub(crate) fn create(to: *mut cudnnDropoutDescriptor_t) -> Outcome {
-    if to.is_null() {
-        return Err(NULL_POINTER);
-    }
-    write(to, DROPOUTS.add(Dropout { probability: 0.0, states: 0, seed: 0 }))
-}
-
-/// `cudnnDestroyDropoutDescriptor`.
-pub(crate) fn destroy(number: cudnnDropoutDescriptor_t) -> Outcome {
-    if number == 0 { Ok(()) } else { DROPOUTS.remove(number).map(drop) }
-}
+descriptors!(Dropout DROPOUTS: Dropout = Dropout { probability: 0.0, states: 0, seed: 0 }, create destroy);
 
 /// `cudnnDropoutGetStatesSize`.
 pub(crate) fn states_size(_: &Handle, to: *mut usize) -> Outcome {
@@ -67,7 +50,7 @@ fn describe(
     writes: bool,
 ) -> Outcome {
     let handle = find(handle)?;
-    found(number)?;
+    DROPOUTS.get(number)?;
     if !(0.0..=1.0).contains(&probability) || (!states.is_null() && bytes < STATES) {
         return Err(BAD_PARAM);
     }
@@ -76,10 +59,7 @@ fn describe(
         let states = call.writes_bytes(c"states", states, STATES)?;
         call.computes(move |data| data.take::<u64>(states).copy_from_slice(&[seed, 0]))?;
     }
-    DROPOUTS.change(number, |known| {
-        *known = Dropout { probability, states: states.addr(), seed };
-        Ok(())
-    })
+    DROPOUTS.set(number, Dropout { probability, states: states.addr(), seed })
 }
 
 /// `cudnnSetDropoutDescriptor`. It writes the states in stream order.
@@ -114,7 +94,7 @@ pub(crate) fn get(
     states: *mut *mut c_void,
     seed: *mut u64,
 ) -> Outcome {
-    let known = found(number)?;
+    let known = DROPOUTS.get(number)?;
     write(probability, known.probability)?;
     write(states, std::ptr::without_provenance_mut(known.states))?;
     write(seed, known.seed)
@@ -145,7 +125,7 @@ pub(crate) fn forward(
     reserve: *mut c_void,
     given: usize,
 ) -> Outcome {
-    let (dropout, of_x, of_y) = (found(number)?, tensor(x_desc)?, tensor(y_desc)?);
+    let (dropout, of_x, of_y) = (DROPOUTS.get(number)?, tensor(x_desc)?, tensor(y_desc)?);
     let needed = reserved(&of_x, &of_y, given)?;
     of_type!(of_x.kind, T => {
         let mut call = Call::of(handle);
@@ -180,7 +160,7 @@ pub(crate) fn backward(
     reserve: *mut c_void,
     given: usize,
 ) -> Outcome {
-    let (dropout, of_dy, of_dx) = (found(number)?, tensor(dy_desc)?, tensor(dx_desc)?);
+    let (dropout, of_dy, of_dx) = (DROPOUTS.get(number)?, tensor(dy_desc)?, tensor(dx_desc)?);
     let needed = reserved(&of_dy, &of_dx, given)?;
     of_type!(of_dy.kind, T => {
         let mut call = Call::of(handle);

@@ -17,6 +17,7 @@ mod convolution;
 mod convolution_descriptor;
 mod convolution_engine;
 mod ctc;
+mod descriptor_table;
 mod descriptors;
 mod dropout;
 mod elementwise;
