@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     Graph,
     LocalNormalization,
     CtcLoss,
+    Rnn,
+    RnnData,
 }
 
 impl Kind {

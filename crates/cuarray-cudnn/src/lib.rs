@@ -33,6 +33,7 @@ mod numbers;
 mod parallel;
 mod pooling;
 mod reduction;
+mod rnn;
 mod softmax;
 mod status;
 mod tensor_descriptor;

@@ -20,7 +20,9 @@ pub(crate) struct Filter {
 
 /// The tensor of a descriptor.
 pub(crate) fn tensor(number: cudnnTensorDescriptor_t) -> Outcome<Layout> {
-    TENSORS.described(number)
+    // A parameter that a recurrent network does not have is described as a tensor without dimensions.
+    let layout = TENSORS.described(number)?;
+    if layout.dims.is_empty() { Err(BAD_PARAM) } else { Ok(layout) }
 }
 
 /// The filter of a descriptor.
@@ -160,7 +162,7 @@ pub(crate) fn get_nd(
     dims: *mut c_int,
     strides: *mut c_int,
 ) -> Outcome {
-    let (layout, requested) = (tensor(number)?, size(requested)?);
+    let (layout, requested) = (TENSORS.described(number)?, size(requested)?);
     write(kind, layout.kind.number())?;
     write(dimensions, int(layout.dims.len()))?;
     tell(dims, &layout.dims, requested)?;
