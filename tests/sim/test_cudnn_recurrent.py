@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+import driver_probe
 import numpy as np
 import pytest
 from dnn_probe import BAD_PARAM, KINDS, NOT_SUPPORTED, NULL_POINTER, SUCCESS, Dnn, Long, close, ints
@@ -131,6 +132,40 @@ def test_padding_of_results_is_filled_or_untouched(dnn: Dnn, layout: int) -> Non
         padding = network.taken(at.y, network.sizes.width)[1]
         assert len(padding) == 14 * network.sizes.width
         assert (padding == expected).all()
+
+
+@pytest.mark.parametrize("layout", [STEP_MAJOR, PACKED, BATCH_MAJOR], ids=list(LAYOUTS))
+def test_sequences_without_steps_keep_their_states(dnn: Dnn, layout: int) -> None:
+    network = Recurrent(dnn, Sizes(LSTM, directions=2), lengths=(0, 0), longest=3, layout=layout)
+    x, hx, cx = network.random()
+    at = network.forward(x, hx, cx)
+    _, hy, cy = network.results(at)
+    close(hy, hx, "float")
+    close(cy, cx, "float")
+    _, dhx, dcx, dw = network.backward(at, [np.zeros((0, 8))] * 2, 2 * hx, 3 * cx)
+    close(dhx, 2 * hx, "float")
+    close(dcx, 3 * cx, "float")
+    assert not dw.any()
+
+
+def test_captured_pass_computes_at_each_launch(dnn: Dnn) -> None:
+    network = Recurrent(dnn, Sizes(GRU))
+    x, hx, _ = network.random()
+    at = network.forward(x, hx, None)
+    graph, executable = ctypes.c_void_p(), ctypes.c_void_p()
+    driver_probe.call("cuStreamBeginCapture_v2", dnn.stream, 2)
+    # The last state is the next first one.
+    assert dnn.call("RNNForward", *network.arguments(at._replace(hy=at.hx))) == SUCCESS
+    driver_probe.call("cuStreamEndCapture", dnn.stream, ctypes.byref(graph))
+    driver_probe.call("cuGraphInstantiateWithFlags", ctypes.byref(executable), graph, ctypes.c_ulonglong(0))
+    for _ in range(2):
+        driver_probe.call("cuGraphLaunch", executable, dnn.stream)
+    state = hx
+    for _ in range(2):
+        y, state, _ = network.expected(x, state, None)
+    close(np.array(network.results(at)[0]), np.array(y), "float")
+    driver_probe.call("cuGraphExecDestroy", executable)
+    driver_probe.call("cuGraphDestroy", graph)
 
 
 def test_dropout_draws_anew_and_is_none_in_inference(dnn: Dnn) -> None:

@@ -5,7 +5,7 @@
 //!
 //! A tensor is a [`layout`] of elements. The closure sees its values without gaps and in the order of its dimensions, whatever its strides,
 //! so each algorithm has one form. Values are `float`, or `double` for tensors of `double` ([`numbers`]). The [`graph`] interface describes
-//! operations one by one and runs them as one call.
+//! operations one by one and runs them as one call. Sequences of recurrent networks have layouts of their own ([`rnn`]).
 // Names and parameters are cuDNN's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 #![recursion_limit = "512"]
