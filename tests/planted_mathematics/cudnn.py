@@ -133,3 +133,34 @@ def bias_is_added_while_the_sum_is_read(at: Place) -> None:
     check(copy())  # first
     at.wait()
     check(dnn.cudnnAddTensor(h, ctypes.byref(ONE), bias, at.a, ctypes.byref(ONE), x, at.b))  # second
+
+
+def network(at: Place) -> tuple[ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]:
+    """Return the descriptors of an LSTM without biases, of its inputs and results, and of its states."""
+    lstm, states = (
+        at.made("cuDNN", f"cudnnCreate{kind}Descriptor", f"cudnnDestroy{kind}Descriptor") for kind in ("RNN", "Tensor")
+    )
+    dnn, sizes = library("cuDNN"), (ctypes.c_int * 3)(1, 2, 2)
+    check(dnn.cudnnSetRNNDescriptor_v8(lstm, 0, 2, 0, 0, 0, DOUBLE, DOUBLE, 0, 2, 2, 2, 1, None, 1))
+    check(dnn.cudnnSetTensorNdDescriptor(states, DOUBLE, 3, sizes, (ctypes.c_int * 3)(4, 2, 1)))
+    return lstm, made(at, "RNNData", DOUBLE, 0, 2, 2, 2, (ctypes.c_int * 2)(2, 2), None), states
+
+
+@case("cudnnRNNForward", "hx")
+def state_of_a_network(at: Place) -> None:
+    """The state of a recurrent network is written in another stream before the next sequence, as by a server."""
+    dnn, h, (lstm, data, states), write = library("cuDNN"), handle(at), network(at), fill(at, at.c)
+    start = h, lstm, 0, None, data, at.a, data, at.b, states, at.c, None, states, None, None
+    check(write())  # first
+    at.wait()
+    check(dnn.cudnnRNNForward(*start, at.bytes, at.x, at.bytes, at.work, *NOTHING[::-1]))  # second
+
+
+@case("cudnnRNNForward", "y")
+def results_of_a_network(at: Place) -> None:
+    """The results of a recurrent network are copied in another stream."""
+    dnn, h, (lstm, data, states), copy = library("cuDNN"), handle(at), network(at), read(at, at.b)
+    start = h, lstm, 0, None, data, at.a, data, at.b, states, at.c, None, states, None, None
+    check(dnn.cudnnRNNForward(*start, at.bytes, at.x, at.bytes, at.work, *NOTHING[::-1]))  # first
+    at.wait(of="side")
+    check(copy())  # second

@@ -38,7 +38,9 @@ TEXTS = (
 # Fixed parts of these files that no program prints on standard error.
 OTHERS = {
     "application ptx input",  # a part of the log of the linker
-    "no kernel image",  # read from PyTorch
+    # Read from PyTorch.
+    "no kernel image",
+    "RNN module weights are not part of single contiguous chunk",
     "python -m cuarray_sim",  # the name of the command
     # Descriptions of markers.
     "(expect=kind, allow=kind): on the simulated CUDA driver, the test fails unless there is a finding of the expected kind; "

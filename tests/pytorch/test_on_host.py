@@ -9,7 +9,9 @@ import pytest
 import torch
 from torch import nn
 from torch.nn.parallel import comm
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+import cuarray_sim
 from cuarray_sim.pytorch import OnHost
 
 Sides = Callable[[], list[tuple[str, str]]]
@@ -243,14 +245,16 @@ def test_operation_for_cuda_only_is_refused_by_name(on_host: None) -> None:
         torch._cslt_compress(torch.zeros(32, 32, dtype=torch.half).cuda())
 
 
+@pytest.mark.parametrize("batch_first", [True, False], ids=["batch-first", "step-first"])
 @pytest.mark.parametrize("bias", [True, False], ids=["bias", "no-bias"])
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
 def test_recurrent_layers_have_the_results_and_gradients_of_the_host(
-    on_host: None, kind: type[nn.RNNBase], bias: bool
+    on_host: None, kind: type[nn.RNNBase], bias: bool, batch_first: bool
 ) -> None:
     def results(device: str) -> list[torch.Tensor]:
         torch.manual_seed(0)
-        layer = kind(5, 7, num_layers=2, bias=bias, bidirectional=True, dtype=torch.double).to(device)
+        settings = {"bias": bias, "batch_first": batch_first, "bidirectional": True, "dtype": torch.double}
+        layer = kind(5, 7, num_layers=2, **settings).to(device)
         inputs = torch.randn(4, 3, 5, dtype=torch.double).to(device).requires_grad_()
         found, states = layer(inputs)
         (found.square().sum() + sum(state.sum() for state in states)).backward()
@@ -258,6 +262,60 @@ def test_recurrent_layers_have_the_results_and_gradients_of_the_host(
 
     for found, expected in zip(results("cuda"), results("cpu"), strict=True):
         torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_packed_sequences_of_any_order_have_the_results_and_gradients_of_the_host(
+    on_host: None, kind: type[nn.RNNBase]
+) -> None:
+    def results(device: str) -> list[torch.Tensor]:
+        torch.manual_seed(0)
+        layer, x = kind(5, 7, num_layers=2, bidirectional=True).to(device), torch.randn(4, 3, 5).to(device)
+        packed = pack_padded_sequence(x.requires_grad_(), torch.tensor([2, 4, 1]), enforce_sorted=False)
+        found, lengths = pad_packed_sequence(layer(packed)[0])
+        assert lengths.tolist() == [2, 4, 1]
+        found.square().sum().backward()
+        return [each.detach().cpu() for each in (found, x.grad, *(weights.grad for weights in layer.parameters()))]
+
+    for found, expected in zip(results("cuda"), results("cpu"), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.cuarray_sim(expect="data-race")
+def test_recurrent_layer_is_a_call_of_cudnn(on_host: None) -> None:
+    layer, x = nn.LSTM(5, 7, num_layers=2, dropout=0.5).cuda(), torch.zeros(4, 3, 5, device="cuda")
+    source = torch.ones(4, 3, 5).pin_memory()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        x.copy_(source, non_blocking=True)
+    layer(x)
+    (finding,) = cuarray_sim.findings()["findings"]
+    assert (finding["sides"][1]["call"], finding["sides"][1]["detail"]) == ("cudnnRNNForward", "argument x")
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_dropout_of_a_recurrent_layer_keeps_the_mean(on_host: None, kind: type[nn.RNNBase]) -> None:
+    torch.manual_seed(0)
+    layer, x = kind(5, 7, num_layers=2, dropout=0.5, bidirectional=True), torch.randn(4, 3, 5)
+    expected, states = layer.eval()(x)
+    results = [layer.train().cuda()(x.cuda()) for _ in range(100)]
+    assert not torch.equal(results[0][0].cpu(), results[1][0].cpu())
+    # The states of the second layer are almost linear in its inputs, and the first layer has no dropout.
+    torch.testing.assert_close(torch.stack([each[0].cpu() for each in results]).mean(0), expected, rtol=0, atol=0.15)
+    last, right = (each[0] if isinstance(each, tuple) else each for each in (results[0][1], states))
+    torch.testing.assert_close(last[:2].cpu(), right[:2])
+
+
+def test_generator_of_the_device_draws_the_same_numbers_from_a_seed(on_host: None) -> None:
+    def drawn() -> list[float]:
+        generator = torch.Generator("cuda").manual_seed(3)
+        first, second = (torch.rand(4, device="cuda", generator=generator) for _ in range(2))
+        return [*first.tolist(), *second.tolist()]
+
+    found = drawn()
+    torch.manual_seed(5)
+    assert drawn() == found
+    assert len(set(found)) == 8
 
 
 def test_convolutional_net_trains_with_mixed_precision_and_infers(on_host: None) -> None:

@@ -24,6 +24,7 @@ from dnn_probe import (
     ints,
     of,
 )
+from dnn_recurrent import Recurrent, Sizes
 
 
 def test_handle_keeps_its_stream(dnn: Dnn) -> None:
@@ -51,14 +52,13 @@ def test_version_and_its_parts_agree(dnn: Dnn) -> None:
 
 def test_refusal_prints_its_name_once(dnn_library: ctypes.CDLL) -> None:
     program = (
-        "import ctypes, sys; library = ctypes.CDLL(sys.argv[1])\n"
-        "print(library.cudnnRNNForward(), library.cudnnRNNForward())"
+        "import ctypes, sys; library = ctypes.CDLL(sys.argv[1])\nprint(library.cudnnIm2Col(), library.cudnnIm2Col())"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, dnn_library._name], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == [str(NOT_SUPPORTED)] * 2
-    assert done.stderr.count("cudnnRNNForward is not supported") == 1
+    assert done.stderr.count("cudnnIm2Col is not supported") == 1
     assert dnn_library.cudnnGetErrorString(NOT_SUPPORTED) == b"CUDNN_STATUS_NOT_SUPPORTED"
 
 
@@ -133,6 +133,28 @@ def test_wrong_descriptors_are_refused(dnn: Dnn) -> None:
     assert dnn.plain("DestroyTensorDescriptor", ctypes.c_void_p(123)) == BAD_PARAM
 
 
+def test_descriptor_of_another_kind_is_refused(dnn: Dnn) -> None:
+    kinds = (
+        "Tensor",
+        "Filter",
+        "Convolution",
+        "Pooling",
+        "Activation",
+        "OpTensor",
+        "ReduceTensor",
+        "Dropout",
+        "LRN",
+        "CTCLoss",
+        "RNN",
+        "RNNData",
+    )
+    made = {kind: dnn.made(kind) for kind in kinds}
+    for kind in kinds:
+        for other, descriptor in made.items():
+            if other != kind:
+                assert dnn.plain(f"Destroy{kind}Descriptor", descriptor) == BAD_PARAM, (kind, other)
+
+
 def test_tensor_with_two_elements_at_one_place_is_refused(dnn: Dnn) -> None:
     x = dnn.tensor(np.ones((2, 3, 4, 5)))
     wrong = dnn.made("Tensor", 0, 4, ints([2, 3, 4, 5]), ints([60, 20, 4, 1]), of="TensorNd")
@@ -198,6 +220,11 @@ CALLS = {
     "ConvolutionBiasActivationForward": "sTpFpCiplsTpTpATp",
     "DropoutForward": "DTpTppl",
     "DropoutBackward": "DTpTppl",
+    "RNNForward": "NipQpQpTppTpplplplp",
+    "RNNBackwardData_v8": "NpQppQpTpppTppplplplp",
+    "RNNBackwardWeights_v8": "NipQpTpQplplplp",
+    "GetRNNWeightParams": "NilpiTnTn",
+    "GetRNNTempSpaceSizes": "NiQnn",
     "GetConvolutionForwardAlgorithm_v7": "TFCTinn",
     "FindConvolutionForwardAlgorithmEx": "TpFpCTpinnpl",
     "FindConvolutionBackwardDataAlgorithm": "FTCTinn",
@@ -210,6 +237,7 @@ def test_arguments_of_any_values_crash_nothing_and_write_nothing_else(dnn: Dnn) 
     rng = dnn.rng
     guard = np.full(4096, GAP, np.uint8)
     untouched, memory = dnn.put(guard), dnn.put(np.ones(1 << 12))
+    recurrent, *others = (Recurrent(dnn, Sizes(mode, layers=1)) for mode in (2, 0, 1, 3))
     shapes = [(1, 1, 1, 1), (2, 3, 4, 4), (1, 3, 1, 1), (2, 3, 2, 2), (2, 3, 2, 4, 4), (1, 1, 1)]
     values: dict[str, list[Any]] = {
         "T": [dnn.tensor(np.zeros(shape), kind).descriptor for shape in shapes for kind in KINDS],
@@ -220,6 +248,8 @@ def test_arguments_of_any_values_crash_nothing_and_write_nothing_else(dnn: Dnn) 
         "O": [dnn.made("OpTensor", operation, 0, 0) for operation in range(6)],
         "R": [dnn.made("ReduceTensor", operation, 0, 0, 0, 0) for operation in range(9)],
         "D": [dnn.made("Dropout")],
+        "N": [each.descriptor for each in (recurrent, *others)],
+        "Q": [recurrent.of_x, recurrent.of_y],
         "p": [memory],
         "s": [dnn.scalar(value) for value in (0, 1, -2)],
         "n": [ctypes.create_string_buffer(4096)],
@@ -227,7 +257,8 @@ def test_arguments_of_any_values_crash_nothing_and_write_nothing_else(dnn: Dnn) 
         "l": [Long(0), Long(512), Long(2**63)],
         "d": [-1.0, 0.0, 0.5, float("nan"), float("inf")],
     }
-    for kind in "TFCPAORD":
+    values["T"] += [recurrent.of_h, recurrent.of_c] * 4
+    for kind in "TFCPAORDNQ":
         values[kind] += [None, ctypes.c_void_p(8), dnn.made("Tensor"), values["T"][0]]
     values["p"] += [memory] * 4 + [None]
     succeeded = set()

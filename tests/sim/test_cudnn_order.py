@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from device_probe import Address, order, second_stream
 from dnn_probe import SUCCESS, Dnn, Long, Tensor, ints, of, sides_of, write
+from dnn_recurrent import PACKED, Recurrent, Sizes
 
 Prepared = tuple[dict[str, Address], Callable[[], int]]
 SHAPE = (2, 3, 4, 4)
@@ -170,6 +171,32 @@ def dropout(dnn: Dnn, name: str) -> Prepared:
     return at, lambda: dnn.call(f"Dropout{name}", described, *of(x), *of(y), reserve, Long(12))
 
 
+def recurrent(dnn: Dnn, name: str) -> Prepared:
+    network = Recurrent(dnn, Sizes(directions=2), probability=0.5)
+    (x, dx), (y, dy) = ([network.placed([np.ones((4, size))] * 2) for _ in range(2)] for size in (3, 8))
+    states = "hx hy dhx dhy", network.hidden_shape, "cx cy dcx dcy", network.cell_shape
+    at = {
+        each: dnn.put(np.ones(shape, np.float32)) for names, shape in (states[:2], states[2:]) for each in names.split()
+    }
+    sizes = network.weights.size * 4, network.reserve_size
+    weights, reserve = (dnn.put(np.ones(size, np.uint8)) for size in sizes)
+    space, work = (Long(sizes[0]), weights), dnn.memory(512)
+    end = Long(512), work, Long(sizes[1]), reserve
+    at |= {"workSpace": work, "reserveSpace": reserve, "weightSpace": weights, "dweightSpace": weights}
+    at |= {"x": x, "dx": dx, "y": y, "dy": dy, "states": network.states}
+    start, of_h, of_c = network.descriptor, network.of_h, network.of_c
+    if name == "Forward":
+        states_of_call = of_h, at["hx"], at["hy"], of_c, at["cx"], at["cy"]
+        arguments = start, 1, None, network.of_x, x, network.of_y, y, *states_of_call, *space, *end
+    elif name == "BackwardData_v8":
+        hidden, cells = (at["hx"], at["dhy"], at["dhx"]), (at["cx"], at["dcy"], at["dcx"])
+        arguments = start, None, network.of_y, y, dy, network.of_x, dx, of_h, *hidden, of_c, *cells, *space, *end
+    else:
+        arguments = start, 0, None, network.of_x, x, of_h, at["hx"], network.of_y, y, *space, *end
+    driver_probe.call("cuStreamSynchronize", dnn.stream)
+    return at, lambda: dnn.call(f"RNN{name}", *arguments)
+
+
 CALLS: dict[str, tuple[Callable[[Dnn], Prepared], str]] = {
     "ConvolutionForward": (lambda dnn: convolution(dnn, "Forward"), "x w"),
     "ConvolutionBackwardData": (lambda dnn: convolution(dnn, "BackwardData"), "w dy"),
@@ -194,6 +221,15 @@ CALLS: dict[str, tuple[Callable[[Dnn], Prepared], str]] = {
     "CTCLoss": (classification, "probs"),
     "DropoutForward": (lambda dnn: dropout(dnn, "Forward"), "x states"),
     "DropoutBackward": (lambda dnn: dropout(dnn, "Backward"), "dy reserveSpace"),
+    "RNNForward": (lambda dnn: recurrent(dnn, "Forward"), "x hx cx weightSpace states"),
+    "RNNBackwardData_v8": (
+        lambda dnn: recurrent(dnn, "BackwardData_v8"),
+        "y dy hx dhy cx dcy weightSpace reserveSpace",
+    ),
+    "RNNBackwardWeights_v8": (
+        lambda dnn: recurrent(dnn, "BackwardWeights_v8"),
+        "x hx y reserveSpace dweightSpace",
+    ),
 }
 """Functions of cuDNN: how a test prepares a call, and the arguments that it reads."""
 WRITTEN = {
@@ -218,6 +254,9 @@ WRITTEN = {
     "CTCLoss": "costs gradients",
     "DropoutForward": "y reserveSpace",
     "DropoutBackward": "dx",
+    "RNNForward": "y hy cy reserveSpace workSpace",
+    "RNNBackwardData_v8": "dx dhx dcx workSpace",
+    "RNNBackwardWeights_v8": "workSpace",
 }
 """The other arguments, which a call overwrites."""
 ARGUMENTS = [
@@ -279,6 +318,30 @@ def test_elements_between_those_of_a_tensor_may_be_in_use(dnn: Dnn) -> None:
             # The fifth element of a row of four.
             write(tensor.address, other, offset=16)
         assert dnn.call("TransformTensor", one, *of(x), zero, *of(y)) == SUCCESS
+
+
+@pytest.mark.parametrize("layout", [0, 2], ids=["step-major", "batch-major"])
+def test_padding_of_sequences_may_be_in_use(dnn: Dnn, layout: int) -> None:
+    network = Recurrent(dnn, Sizes(), lengths=(4, 2), layout=layout)
+    x, hx, cx = network.random()
+    at = network.forward(x, hx, cx)
+    # The third step of the second sequence.
+    place = 2 * 2 + 1 if layout == 0 else 4 + 2
+    with second_stream() as other:
+        write(at.x, other, size=12, offset=12 * place)
+        write(at.y, other, size=16, offset=16 * place)
+        assert dnn.call("RNNForward", *network.arguments(at)) == SUCCESS
+
+
+@pytest.mark.cuarray_sim(expect="data-race")
+def test_last_vector_of_packed_sequences_is_read(dnn: Dnn, findings_of: Any) -> None:
+    network = Recurrent(dnn, Sizes(), lengths=(4, 2), layout=PACKED)
+    at = network.forward(*network.random())
+    driver_probe.call("cuStreamSynchronize", dnn.stream)
+    with second_stream() as other:
+        write(at.x, other, size=12, offset=12 * 5)
+        assert dnn.call("RNNForward", *network.arguments(at)) == SUCCESS
+    assert {side["detail"] for side in sides_of(findings_of(), "RNNForward")} == {"argument x"}
 
 
 @pytest.mark.cuarray_sim(expect="uninitialized-read")

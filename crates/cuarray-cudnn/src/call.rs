@@ -70,6 +70,16 @@ impl<'h> Call<'h> {
         Ok(Output { argument, staged, factors })
     }
 
+    /// A region that is read.
+    pub(crate) fn reads_region(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
+        Ok(self.work.reads(name, region.present::<cudnnStatus_t>()?))
+    }
+
+    /// A region that is written.
+    pub(crate) fn writes_region(&mut self, name: &'static CStr, region: Region) -> Outcome<Argument> {
+        Ok(self.work.writes(name, region.present::<cudnnStatus_t>()?))
+    }
+
     /// Bytes that are read.
     pub(crate) fn reads_bytes(&mut self, name: &'static CStr, at: *const c_void, bytes: usize) -> Outcome<Argument> {
         Ok(self.work.reads(name, region(at, bytes)?))

@@ -22,7 +22,7 @@ pub(crate) enum Kind {
 }
 
 /// The bytes of the workspace of an algorithm that has one. They are lost in stream order, so a workspace of two streams is found.
-const WORKSPACE: usize = 512;
+pub(crate) const WORKSPACE: usize = 512;
 
 impl Kind {
     /// The number of algorithms in the header.

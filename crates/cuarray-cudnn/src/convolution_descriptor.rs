@@ -1,13 +1,13 @@
 //! Descriptors of convolutions, and the sizes of a convolution of described tensors.
 
 use crate::convolution_engine::{Shape, Steps};
+use crate::descriptor_table::descriptors;
 use crate::descriptors::check;
 use crate::layout::Layout;
 use crate::numbers::Type;
-use crate::status::{BAD_PARAM, NOT_SUPPORTED, NULL_POINTER, Outcome, cudnnStatus_t, write, write_if_wanted};
+use crate::status::{BAD_PARAM, NOT_SUPPORTED, Outcome, write, write_if_wanted};
 use crate::tensor_descriptor::{filter, int, sizes, tell, tensor};
 use crate::types::*;
-use cuarray_stream_work::Objects;
 use std::ffi::c_int;
 
 /// A convolution: one number for each spatial dimension.
@@ -23,45 +23,19 @@ pub(crate) struct Convolution {
     reorder: cudnnReorderType_t,
 }
 
-static CONVOLUTIONS: Objects<Convolution, cudnnStatus_t> = Objects::new(0x636a_0000_0000, BAD_PARAM);
+/// A convolution that was not described.
+const NEW: Convolution = Convolution {
+    pad: Vec::new(),
+    stride: Vec::new(),
+    dilation: Vec::new(),
+    mode: 0,
+    compute: 0,
+    groups: 1,
+    math: 0,
+    reorder: 0,
+};
 
-fn found(number: usize) -> Outcome<Convolution> {
-    if number == 0 { Err(NULL_POINTER) } else { CONVOLUTIONS.get(number) }
-}
-
-fn change(number: usize, change: impl FnOnce(&mut Convolution)) -> Outcome {
-    if number == 0 {
-        return Err(NULL_POINTER);
-    }
-    CONVOLUTIONS.change(number, |convolution| {
-        change(convolution);
-        Ok(())
-    })
-}
-
-/// `cudnnCreateConvolutionDescriptor`.
-pub(crate) fn create(to: *mut cudnnConvolutionDescriptor_t) -> Outcome {
-    if to.is_null() {
-        return Err(NULL_POINTER);
-    }
-    let none = Vec::new;
-    let empty = Convolution {
-        pad: none(),
-        stride: none(),
-        dilation: none(),
-        mode: 0,
-        compute: 0,
-        groups: 1,
-        math: 0,
-        reorder: 0,
-    };
-    write(to, CONVOLUTIONS.add(empty))
-}
-
-/// `cudnnDestroyConvolutionDescriptor`.
-pub(crate) fn destroy(number: cudnnConvolutionDescriptor_t) -> Outcome {
-    if number == 0 { Ok(()) } else { CONVOLUTIONS.remove(number).map(drop) }
-}
+descriptors!(Convolution CONVOLUTIONS: Convolution = NEW, create destroy);
 
 /// `cudnnSetConvolution2dDescriptor`.
 pub(crate) fn set_2d(
@@ -102,7 +76,7 @@ pub(crate) fn set_nd(
     if stride.iter().chain(&dilation).any(|step| *step == 0) {
         return Err(BAD_PARAM);
     }
-    change(number, |known| {
+    CONVOLUTIONS.change(number, |known| {
         *known = Convolution { pad, stride, dilation, mode, compute, ..known.clone() };
     })
 }
@@ -119,7 +93,7 @@ pub(crate) fn get_2d(
     mode: *mut cudnnConvolutionMode_t,
     compute: *mut cudnnDataType_t,
 ) -> Outcome {
-    let known = found(number)?;
+    let known = CONVOLUTIONS.get(number)?;
     if known.pad.len() != 2 {
         return Err(BAD_PARAM);
     }
@@ -141,7 +115,7 @@ pub(crate) fn get_nd(
     mode: *mut cudnnConvolutionMode_t,
     compute: *mut cudnnDataType_t,
 ) -> Outcome {
-    let known = found(number)?;
+    let known = CONVOLUTIONS.get(number)?;
     let requested = usize::try_from(requested).map_err(|_| BAD_PARAM)?;
     write(dimensions, int(known.pad.len()))?;
     tell(pad, &known.pad, requested)?;
@@ -154,34 +128,34 @@ pub(crate) fn get_nd(
 /// `cudnnSetConvolutionGroupCount`.
 pub(crate) fn set_groups(number: cudnnConvolutionDescriptor_t, groups: c_int) -> Outcome {
     let groups = usize::try_from(groups).ok().filter(|groups| *groups > 0).ok_or(BAD_PARAM)?;
-    change(number, |known| known.groups = groups)
+    CONVOLUTIONS.change(number, |known| known.groups = groups)
 }
 
 /// `cudnnGetConvolutionGroupCount`.
 pub(crate) fn get_groups(number: cudnnConvolutionDescriptor_t, to: *mut c_int) -> Outcome {
-    write(to, int(found(number)?.groups))
+    write(to, int(CONVOLUTIONS.get(number)?.groups))
 }
 
 /// `cudnnSetConvolutionMathType`. Sums always have the full precision of their type.
 pub(crate) fn set_math(number: cudnnConvolutionDescriptor_t, math: cudnnMathType_t) -> Outcome {
     check(math, 3)?;
-    change(number, |known| known.math = math)
+    CONVOLUTIONS.change(number, |known| known.math = math)
 }
 
 /// `cudnnGetConvolutionMathType`.
 pub(crate) fn get_math(number: cudnnConvolutionDescriptor_t, to: *mut cudnnMathType_t) -> Outcome {
-    write(to, found(number)?.math)
+    write(to, CONVOLUTIONS.get(number)?.math)
 }
 
 /// `cudnnSetConvolutionReorderType`.
 pub(crate) fn set_reorder(number: cudnnConvolutionDescriptor_t, reorder: cudnnReorderType_t) -> Outcome {
     check(reorder, 1)?;
-    change(number, |known| known.reorder = reorder)
+    CONVOLUTIONS.change(number, |known| known.reorder = reorder)
 }
 
 /// `cudnnGetConvolutionReorderType`.
 pub(crate) fn get_reorder(number: cudnnConvolutionDescriptor_t, to: *mut cudnnReorderType_t) -> Outcome {
-    write(to, found(number)?.reorder)
+    write(to, CONVOLUTIONS.get(number)?.reorder)
 }
 
 /// The sizes of the results.
@@ -211,7 +185,7 @@ pub(crate) fn output_nd(
     dimensions: c_int,
     to: *mut c_int,
 ) -> Outcome {
-    let sizes = output_sizes(&found(number)?, &tensor(x_desc)?, &filter(w_desc)?.layout)?;
+    let sizes = output_sizes(&CONVOLUTIONS.get(number)?, &tensor(x_desc)?, &filter(w_desc)?.layout)?;
     if dimensions != int(sizes.len()) {
         return Err(BAD_PARAM);
     }
@@ -228,7 +202,7 @@ pub(crate) fn output_2d(
     h: *mut c_int,
     w: *mut c_int,
 ) -> Outcome {
-    let sizes = output_sizes(&found(number)?, &tensor(x_desc)?, &filter(w_desc)?.layout)?;
+    let sizes = output_sizes(&CONVOLUTIONS.get(number)?, &tensor(x_desc)?, &filter(w_desc)?.layout)?;
     if sizes.len() != 4 {
         return Err(BAD_PARAM);
     }
@@ -264,7 +238,7 @@ impl Problem {
         w: cudnnFilterDescriptor_t,
         y: cudnnTensorDescriptor_t,
     ) -> Outcome<Problem> {
-        let (convolution, x, w, y) = (found(number)?, tensor(x)?, filter(w)?.layout, tensor(y)?);
+        let (convolution, x, w, y) = (CONVOLUTIONS.get(number)?, tensor(x)?, filter(w)?.layout, tensor(y)?);
         if output_sizes(&convolution, &x, &w)? != y.dims || x.kind != w.kind || x.kind != y.kind {
             return Err(BAD_PARAM);
         }

@@ -1,13 +1,14 @@
 //! The loss of connectionist temporal classification and its gradient, with labels on the host.
 
 use crate::call::Call;
+use crate::descriptor_table::descriptors;
 use crate::handle::Handle;
 use crate::layout::{Layout, packed};
 use crate::numbers::{Factors, Type};
-use crate::status::{BAD_PARAM, NOT_SUPPORTED, NULL_POINTER, Outcome, cudnnStatus_t, write};
+use crate::status::{BAD_PARAM, NOT_SUPPORTED, Outcome, cudnnStatus_t, write};
 use crate::tensor_descriptor::tensor;
 use crate::types::*;
-use cuarray_stream_work::{Objects, read};
+use cuarray_stream_work::read;
 use std::ffi::{c_int, c_void};
 
 /// The settings of a loss.
@@ -22,36 +23,16 @@ struct Loss {
     longest: c_int,
 }
 
-static LOSSES: Objects<Loss, cudnnStatus_t> = Objects::new(0x636e_0000_0000, BAD_PARAM);
-
-fn found(number: cudnnCTCLossDescriptor_t) -> Outcome<Loss> {
-    if number == 0 { Err(NULL_POINTER) } else { LOSSES.get(number) }
-}
-
-/// `cudnnCreateCTCLossDescriptor`.
-pub(crate) fn create(to: *mut cudnnCTCLossDescriptor_t) -> Outcome {
-    if to.is_null() {
-        return Err(NULL_POINTER);
-    }
-    write(to, LOSSES.add(Loss { compute: 0, normalization: 0, nan: 0, gradients: 0, longest: 0 }))
-}
-
-/// `cudnnDestroyCTCLossDescriptor`.
-pub(crate) fn destroy(number: cudnnCTCLossDescriptor_t) -> Outcome {
-    if number == 0 { Ok(()) } else { LOSSES.remove(number).map(drop) }
-}
+descriptors!(CtcLoss LOSSES: Loss = Loss { compute: 0, normalization: 0, nan: 0, gradients: 0, longest: 0 }, create destroy);
 
 fn describe(number: cudnnCTCLossDescriptor_t, loss: Loss) -> Outcome {
-    found(number)?;
+    LOSSES.get(number)?;
     let choices = [loss.normalization, loss.nan, loss.gradients];
     if choices.iter().any(|choice| !(0..=1).contains(choice)) || loss.longest < 0 {
         return Err(BAD_PARAM);
     }
     match Type::of(loss.compute)? {
-        Type::Float => LOSSES.change(number, |known| {
-            *known = loss;
-            Ok(())
-        }),
+        Type::Float => LOSSES.set(number, loss),
         _ => Err(NOT_SUPPORTED),
     }
 }
@@ -95,7 +76,7 @@ pub(crate) fn set_9(
 
 /// `cudnnGetCTCLossDescriptor`.
 pub(crate) fn get(number: cudnnCTCLossDescriptor_t, compute: *mut cudnnDataType_t) -> Outcome {
-    write(compute, found(number)?.compute)
+    write(compute, LOSSES.get(number)?.compute)
 }
 
 /// `cudnnGetCTCLossDescriptorEx`.
@@ -105,9 +86,10 @@ pub(crate) fn get_extended(
     normalization: *mut c_int,
     nan: *mut cudnnNanPropagation_t,
 ) -> Outcome {
-    get(number, compute)?;
-    write(normalization, found(number)?.normalization)?;
-    write(nan, found(number)?.nan)
+    let known = LOSSES.get(number)?;
+    write(compute, known.compute)?;
+    write(normalization, known.normalization)?;
+    write(nan, known.nan)
 }
 
 /// `cudnnGetCTCLossDescriptor_v8`.
@@ -119,7 +101,7 @@ pub(crate) fn get_8(
     longest: *mut c_int,
 ) -> Outcome {
     get_extended(number, compute, normalization, nan)?;
-    write(longest, found(number)?.longest)
+    write(longest, LOSSES.get(number)?.longest)
 }
 
 /// `cudnnGetCTCLossDescriptor_v9`.
@@ -130,10 +112,11 @@ pub(crate) fn get_9(
     gradients: *mut c_int,
     longest: *mut c_int,
 ) -> Outcome {
-    get(number, compute)?;
-    write(normalization, found(number)?.normalization)?;
-    write(gradients, found(number)?.gradients)?;
-    write(longest, found(number)?.longest)
+    let known = LOSSES.get(number)?;
+    write(compute, known.compute)?;
+    write(normalization, known.normalization)?;
+    write(gradients, known.gradients)?;
+    write(longest, known.longest)
 }
 
 /// A sample: its labels, and the number of its time steps.
@@ -212,7 +195,7 @@ pub(crate) fn workspace_size(
     let of_probabilities = tensor(probabilities)?;
     let of_gradients = if gradients == 0 { None } else { Some(tensor(gradients)?) };
     let samples = samples(&of_probabilities, labels, label_lengths, input_lengths)?;
-    checked(&of_probabilities, of_gradients.as_ref(), algorithm, found(loss)?, &samples)?;
+    checked(&of_probabilities, of_gradients.as_ref(), algorithm, LOSSES.get(loss)?, &samples)?;
     write(to, 0)
 }
 
@@ -292,7 +275,7 @@ pub(crate) fn loss(
     _: *mut c_void,
     _: usize,
 ) -> Outcome {
-    let (loss, of_probs) = (found(descriptor)?, tensor(probs_desc)?);
+    let (loss, of_probs) = (LOSSES.get(descriptor)?, tensor(probs_desc)?);
     let of_gradients = if gradients.is_null() { None } else { Some(tensor(gradients_desc)?) };
     let samples = samples(&of_probs, labels, label_lengths, input_lengths)?;
     checked(&of_probs, of_gradients.as_ref(), algorithm, loss, &samples)?;

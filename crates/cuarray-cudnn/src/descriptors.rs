@@ -1,8 +1,8 @@
 //! Descriptors of activations, of operations on two tensors, and of reductions.
 
-use crate::status::{BAD_PARAM, NOT_SUPPORTED, NULL_POINTER, Outcome, cudnnStatus_t, write};
+use crate::descriptor_table::descriptors;
+use crate::status::{BAD_PARAM, NOT_SUPPORTED, Outcome, write};
 use crate::types::*;
-use cuarray_stream_work::Objects;
 use std::ffi::c_int;
 
 /// An activation.
@@ -34,42 +34,23 @@ pub(crate) struct Reduction {
     indices_type: cudnnIndicesType_t,
 }
 
-static ACTIVATIONS: Objects<Option<Activation>, cudnnStatus_t> = Objects::new(0x6367_0000_0000, BAD_PARAM);
-static OPERATIONS: Objects<Option<Operation>, cudnnStatus_t> = Objects::new(0x6368_0000_0000, BAD_PARAM);
-static REDUCTIONS: Objects<Option<Reduction>, cudnnStatus_t> = Objects::new(0x6369_0000_0000, BAD_PARAM);
+descriptors!(Activation ACTIVATIONS: Option<Activation> = None, create_activation destroy_activation);
+descriptors!(Operation OPERATIONS: Option<Operation> = None, create_operation destroy_operation);
+descriptors!(Reduction REDUCTIONS: Option<Reduction> = None, create_reduction destroy_reduction);
 
-/// The functions that make, destroy and find the descriptors of one type.
-macro_rules! descriptors {
-    ($($table:ident $type:ident $create:ident $destroy:ident $find:ident $set:ident;)*) => { $(
-        pub(crate) fn $create(to: *mut usize) -> Outcome {
-            if to.is_null() { Err(NULL_POINTER) } else { write(to, $table.add(None)) }
-        }
-
-        pub(crate) fn $destroy(number: usize) -> Outcome {
-            // Destroying nothing succeeds, as documented.
-            if number == 0 { Ok(()) } else { $table.remove(number).map(drop) }
-        }
-
-        pub(crate) fn $find(number: usize) -> Outcome<$type> {
-            if number == 0 { Err(NULL_POINTER) } else { $table.get(number)?.ok_or(BAD_PARAM) }
-        }
-
-        fn $set(number: usize, value: $type) -> Outcome {
-            if number == 0 {
-                return Err(NULL_POINTER);
-            }
-            $table.change(number, |object| {
-                *object = Some(value);
-                Ok(())
-            })
-        }
-    )* };
+/// The activation of a descriptor.
+pub(crate) fn activation(number: cudnnActivationDescriptor_t) -> Outcome<Activation> {
+    ACTIVATIONS.described(number)
 }
 
-descriptors! {
-    ACTIVATIONS Activation create_activation destroy_activation activation put_activation;
-    OPERATIONS Operation create_operation destroy_operation operation put_operation;
-    REDUCTIONS Reduction create_reduction destroy_reduction reduction put_reduction;
+/// The operation of a descriptor.
+pub(crate) fn operation(number: cudnnOpTensorDescriptor_t) -> Outcome<Operation> {
+    OPERATIONS.described(number)
+}
+
+/// The reduction of a descriptor.
+pub(crate) fn reduction(number: cudnnReduceTensorDescriptor_t) -> Outcome<Reduction> {
+    REDUCTIONS.described(number)
 }
 
 /// Checks an enumeration, whose values are 0 to `last`.
@@ -92,7 +73,7 @@ pub(crate) fn set_activation(
 ) -> Outcome {
     check(mode, 6)?;
     check(nan, 1)?;
-    put_activation(number, Activation { mode, nan, coefficient, beta: 1.0 })
+    ACTIVATIONS.set(number, Activation { mode, nan, coefficient, beta: 1.0 })
 }
 
 /// `cudnnGetActivationDescriptor`.
@@ -110,7 +91,7 @@ pub(crate) fn get_activation(
 
 /// `cudnnSetActivationDescriptorSwishBeta`.
 pub(crate) fn set_swish_beta(number: cudnnActivationDescriptor_t, beta: f64) -> Outcome {
-    put_activation(number, Activation { beta, ..activation(number)? })
+    ACTIVATIONS.set(number, Activation { beta, ..activation(number)? })
 }
 
 /// `cudnnGetActivationDescriptorSwishBeta`.
@@ -128,7 +109,7 @@ pub(crate) fn set_operation(
     check(operation, 5)?;
     check(nan, 1)?;
     check_compute(kind)?;
-    put_operation(number, Operation { operation, kind, nan })
+    OPERATIONS.set(number, Operation { operation, kind, nan })
 }
 
 /// `cudnnGetOpTensorDescriptor`.
@@ -161,7 +142,7 @@ pub(crate) fn set_reduction(
     if indices == 1 {
         return Err(NOT_SUPPORTED);
     }
-    put_reduction(number, Reduction { operation, kind, nan, indices, indices_type })
+    REDUCTIONS.set(number, Reduction { operation, kind, nan, indices, indices_type })
 }
 
 /// `cudnnGetReduceTensorDescriptor`.

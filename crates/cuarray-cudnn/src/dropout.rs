@@ -1,13 +1,14 @@
 //! Dropout. The states on the device are a seed and the number of values that were drawn, so that each call draws others in stream order.
 
 use crate::call::Call;
+use crate::descriptor_table::descriptors;
 use crate::handle::{Handle, find};
 use crate::layout::Layout;
 use crate::numbers::{Factors, Real, of_type};
-use crate::status::{BAD_PARAM, NULL_POINTER, Outcome, cudnnStatus_t, write};
+use crate::status::{BAD_PARAM, Outcome, write};
 use crate::tensor_descriptor::tensor;
 use crate::types::*;
-use cuarray_stream_work::Objects;
+use cuarray_stream_work::Argument;
 use std::ffi::c_void;
 
 /// The bytes of the states.
@@ -15,36 +16,52 @@ const STATES: usize = 16;
 
 /// A dropout. The states are an address on the device, or 0 without one.
 #[derive(Clone, Copy, Debug)]
-struct Dropout {
+pub(crate) struct Dropout {
     probability: f32,
     states: usize,
     seed: u64,
 }
 
 impl Dropout {
+    /// Whether any element may be dropped.
+    pub(crate) fn drops(&self) -> bool {
+        self.probability > 0.0
+    }
+
+    /// The states, which a call reads and changes.
+    pub(crate) fn updates(self, call: &mut Call<'_>) -> Outcome<Argument> {
+        call.updates_bytes(c"states", std::ptr::without_provenance(self.states), STATES)
+    }
+
+    /// Draws for each element whether it is kept, and counts the draws in the states.
+    fn draws(self, states: &mut [u64]) -> impl FnMut() -> bool {
+        move || match states {
+            [seed, drawn] => {
+                let keeps = uniform(*seed, *drawn) >= f64::from(self.probability);
+                *drawn = drawn.wrapping_add(1);
+                keeps
+            }
+            _ => true,
+        }
+    }
+
+    /// Draws the factor of each element.
+    pub(crate) fn factors<W: Real>(self, states: &mut [u64]) -> impl FnMut() -> W {
+        let mut keeps = self.draws(states);
+        move || self.apply(W::one(), keeps())
+    }
+
     /// A value that is kept, with the factor that keeps the sum, or 0.
     fn apply<W: Real>(self, value: W, keeps: bool) -> W {
         if keeps { W::of(value.double() / (1.0 - f64::from(self.probability))) } else { W::of(0.0) }
     }
 }
 
-static DROPOUTS: Objects<Dropout, cudnnStatus_t> = Objects::new(0x636c_0000_0000, BAD_PARAM);
+descriptors!(Dropout DROPOUTS: Dropout = Dropout { probability: 0.0, states: 0, seed: 0 }, create destroy);
 
-fn found(number: usize) -> Outcome<Dropout> {
-    if number == 0 { Err(NULL_POINTER) } else { DROPOUTS.get(number) }
-}
-
-/// `cudnnCreateDropoutDescriptor`.
-pub(crate) fn create(to: *mut cudnnDropoutDescriptor_t) -> Outcome {
-    if to.is_null() {
-        return Err(NULL_POINTER);
-    }
-    write(to, DROPOUTS.add(Dropout { probability: 0.0, states: 0, seed: 0 }))
-}
-
-/// `cudnnDestroyDropoutDescriptor`.
-pub(crate) fn destroy(number: cudnnDropoutDescriptor_t) -> Outcome {
-    if number == 0 { Ok(()) } else { DROPOUTS.remove(number).map(drop) }
+/// The dropout of a descriptor.
+pub(crate) fn described(number: cudnnDropoutDescriptor_t) -> Outcome<Dropout> {
+    DROPOUTS.get(number)
 }
 
 /// `cudnnDropoutGetStatesSize`.
@@ -67,7 +84,7 @@ fn describe(
     writes: bool,
 ) -> Outcome {
     let handle = find(handle)?;
-    found(number)?;
+    described(number)?;
     if !(0.0..=1.0).contains(&probability) || (!states.is_null() && bytes < STATES) {
         return Err(BAD_PARAM);
     }
@@ -76,10 +93,7 @@ fn describe(
         let states = call.writes_bytes(c"states", states, STATES)?;
         call.computes(move |data| data.take::<u64>(states).copy_from_slice(&[seed, 0]))?;
     }
-    DROPOUTS.change(number, |known| {
-        *known = Dropout { probability, states: states.addr(), seed };
-        Ok(())
-    })
+    DROPOUTS.set(number, Dropout { probability, states: states.addr(), seed })
 }
 
 /// `cudnnSetDropoutDescriptor`. It writes the states in stream order.
@@ -114,7 +128,7 @@ pub(crate) fn get(
     states: *mut *mut c_void,
     seed: *mut u64,
 ) -> Outcome {
-    let known = found(number)?;
+    let known = described(number)?;
     write(probability, known.probability)?;
     write(states, std::ptr::without_provenance_mut(known.states))?;
     write(seed, known.seed)
@@ -145,24 +159,22 @@ pub(crate) fn forward(
     reserve: *mut c_void,
     given: usize,
 ) -> Outcome {
-    let (dropout, of_x, of_y) = (found(number)?, tensor(x_desc)?, tensor(y_desc)?);
+    let (dropout, of_x, of_y) = (described(number)?, tensor(x_desc)?, tensor(y_desc)?);
     let needed = reserved(&of_x, &of_y, given)?;
     of_type!(of_x.kind, T => {
         let mut call = Call::of(handle);
         let x = call.reads(c"x", &of_x, x)?;
         let y = call.writes(c"y", &of_y, y, Factors::result())?;
         let reserve = call.writes_bytes(c"reserveSpace", reserve, needed)?;
-        let states = call.updates_bytes(c"states", std::ptr::without_provenance(dropout.states), STATES)?;
+        let states = dropout.updates(&mut call)?;
         call.computes(move |data| {
             let (mut values, kept) = (x.values::<T>(data), data.take::<u8>(reserve));
             kept.fill(0);
-            if let [seed, drawn] = data.take::<u64>(states) {
-                for (index, value) in values.iter_mut().enumerate() {
-                    let keeps = uniform(*seed, drawn.wrapping_add(index as u64)) >= f64::from(dropout.probability);
-                    kept[index / 8] |= u8::from(keeps) << (index % 8);
-                    *value = dropout.apply(*value, keeps);
-                }
-                *drawn = drawn.wrapping_add(values.len() as u64);
+            let mut draw = dropout.draws(data.take(states));
+            for (index, value) in values.iter_mut().enumerate() {
+                let keeps = draw();
+                kept[index / 8] |= u8::from(keeps) << (index % 8);
+                *value = dropout.apply(*value, keeps);
             }
             y.store::<T>(data, &values);
         })
@@ -180,7 +192,7 @@ pub(crate) fn backward(
     reserve: *mut c_void,
     given: usize,
 ) -> Outcome {
-    let (dropout, of_dy, of_dx) = (found(number)?, tensor(dy_desc)?, tensor(dx_desc)?);
+    let (dropout, of_dy, of_dx) = (described(number)?, tensor(dy_desc)?, tensor(dx_desc)?);
     let needed = reserved(&of_dy, &of_dx, given)?;
     of_type!(of_dy.kind, T => {
         let mut call = Call::of(handle);

@@ -53,6 +53,13 @@ macro_rules! entry_points {
                 reduction::indices_size(descriptor: cudnnReduceTensorDescriptor_t, a: cudnnTensorDescriptor_t, c: cudnnTensorDescriptor_t, to: *mut usize) { cudnnGetReductionIndicesSize }
                 reduction::workspace_size(descriptor: cudnnReduceTensorDescriptor_t, a: cudnnTensorDescriptor_t, c: cudnnTensorDescriptor_t, to: *mut usize) { cudnnGetReductionWorkspaceSize }
                 reduction::reduce(descriptor: cudnnReduceTensorDescriptor_t, unused1: *mut c_void, unused2: usize, unused3: *mut c_void, unused4: usize, alpha: *const c_void, a_desc: cudnnTensorDescriptor_t, a: *const c_void, beta: *const c_void, c_desc: cudnnTensorDescriptor_t, c: *mut c_void) { cudnnReduceTensor }
+                rnn::build(number: cudnnRNNDescriptor_t, batch: c_int) { cudnnBuildRNNDynamic }
+                rnn::temporary_sizes(number: cudnnRNNDescriptor_t, mode: c_int, x_desc: cudnnRNNDataDescriptor_t, workspace: *mut usize, reserve: *mut usize) { cudnnGetRNNTempSpaceSizes }
+                rnn::weight_size(number: cudnnRNNDescriptor_t, to: *mut usize) { cudnnGetRNNWeightSpaceSize }
+                rnn::weight_parameters(number: cudnnRNNDescriptor_t, pseudo: c_int, given: usize, weights: *const c_void, id: c_int, matrix_desc: cudnnTensorDescriptor_t, matrix: *mut *mut c_void, bias_desc: cudnnTensorDescriptor_t, bias: *mut *mut c_void) { cudnnGetRNNWeightParams }
+                rnn::forward(number: cudnnRNNDescriptor_t, mode: c_int, unused: *const c_int, x_desc: cudnnRNNDataDescriptor_t, x: *const c_void, y_desc: cudnnRNNDataDescriptor_t, y: *mut c_void, h_desc: cudnnTensorDescriptor_t, hx: *const c_void, hy: *mut c_void, c_desc: cudnnTensorDescriptor_t, cx: *const c_void, cy: *mut c_void, weight_bytes: usize, weights: *const c_void, work_bytes: usize, workspace: *mut c_void, reserve_bytes: usize, reserve: *mut c_void) { cudnnRNNForward }
+                rnn::backward_data(number: cudnnRNNDescriptor_t, unused: *const c_int, y_desc: cudnnRNNDataDescriptor_t, y: *const c_void, dy: *const c_void, x_desc: cudnnRNNDataDescriptor_t, dx: *mut c_void, h_desc: cudnnTensorDescriptor_t, hx: *const c_void, dhy: *const c_void, dhx: *mut c_void, c_desc: cudnnTensorDescriptor_t, cx: *const c_void, dcy: *const c_void, dcx: *mut c_void, weight_bytes: usize, weights: *const c_void, work_bytes: usize, workspace: *mut c_void, reserve_bytes: usize, reserve: *mut c_void) { cudnnRNNBackwardData_v8 }
+                rnn::backward_weights(number: cudnnRNNDescriptor_t, mode: c_int, unused: *const c_int, x_desc: cudnnRNNDataDescriptor_t, x: *const c_void, h_desc: cudnnTensorDescriptor_t, hx: *const c_void, y_desc: cudnnRNNDataDescriptor_t, y: *const c_void, weight_bytes: usize, gradients: *mut c_void, work_bytes: usize, workspace: *mut c_void, reserve_bytes: usize, reserve: *mut c_void) { cudnnRNNBackwardWeights_v8 }
                 ctc::loss(probs_desc: cudnnTensorDescriptor_t, probs: *const c_void, labels: *const c_int, label_lengths: *const c_int, input_lengths: *const c_int, costs: *mut c_void, gradients_desc: cudnnTensorDescriptor_t, gradients: *mut c_void, algorithm: c_int, descriptor: cudnnCTCLossDescriptor_t, unused1: *mut c_void, unused2: usize) { cudnnCTCLoss }
                 ctc::workspace_size(probabilities: cudnnTensorDescriptor_t, gradients: cudnnTensorDescriptor_t, labels: *const c_int, label_lengths: *const c_int, input_lengths: *const c_int, algorithm: c_int, loss: cudnnCTCLossDescriptor_t, to: *mut usize) { cudnnGetCTCLossWorkspaceSize }
                 dropout::states_size(to: *mut usize) { cudnnDropoutGetStatesSize }
@@ -133,6 +140,18 @@ macro_rules! entry_points {
                 local_normalization::destroy(number: cudnnLRNDescriptor_t) { cudnnDestroyLRNDescriptor }
                 local_normalization::set(number: cudnnLRNDescriptor_t, n: c_uint, alpha: f64, beta: f64, k: f64) { cudnnSetLRNDescriptor }
                 local_normalization::get(number: cudnnLRNDescriptor_t, n: *mut c_uint, alpha: *mut f64, beta: *mut f64, k: *mut f64) { cudnnGetLRNDescriptor }
+                rnn::create(to: *mut cudnnRNNDescriptor_t) { cudnnCreateRNNDescriptor }
+                rnn::destroy(number: cudnnRNNDescriptor_t) { cudnnDestroyRNNDescriptor }
+                rnn::set(number: cudnnRNNDescriptor_t, algorithm: c_int, cell: c_int, bias: c_int, direction: c_int, input_mode: c_int, kind: cudnnDataType_t, compute: cudnnDataType_t, math: cudnnMathType_t, input: c_int, hidden: c_int, projected: c_int, layers: c_int, dropout: cudnnDropoutDescriptor_t, flags: c_uint) { cudnnSetRNNDescriptor_v8 }
+                rnn::get(number: cudnnRNNDescriptor_t, algorithm: *mut c_int, cell: *mut c_int, bias: *mut c_int, direction: *mut c_int, input_mode: *mut c_int, kind: *mut cudnnDataType_t, compute: *mut cudnnDataType_t, math: *mut cudnnMathType_t, input: *mut c_int, hidden: *mut c_int, projected: *mut c_int, layers: *mut c_int, dropout: *mut cudnnDropoutDescriptor_t, flags: *mut c_uint) { cudnnGetRNNDescriptor_v8 }
+                rnn::set_clip(number: cudnnRNNDescriptor_t, mode: c_int, nan: cudnnNanPropagation_t, left: f64, right: f64) { cudnnRNNSetClip_v8 }
+                rnn::set_clip_9(number: cudnnRNNDescriptor_t, mode: c_int, left: f64, right: f64) { cudnnRNNSetClip_v9 }
+                rnn::get_clip(number: cudnnRNNDescriptor_t, mode: *mut c_int, nan: *mut cudnnNanPropagation_t, left: *mut f64, right: *mut f64) { cudnnRNNGetClip_v8 }
+                rnn::get_clip_9(number: cudnnRNNDescriptor_t, mode: *mut c_int, left: *mut f64, right: *mut f64) { cudnnRNNGetClip_v9 }
+                rnn::create_data(to: *mut cudnnRNNDataDescriptor_t) { cudnnCreateRNNDataDescriptor }
+                rnn::destroy_data(number: cudnnRNNDataDescriptor_t) { cudnnDestroyRNNDataDescriptor }
+                rnn::set_data(number: cudnnRNNDataDescriptor_t, kind: cudnnDataType_t, layout: cudnnRNNDataLayout_t, longest: c_int, batch: c_int, vector: c_int, lengths: *const c_int, padding: *mut c_void) { cudnnSetRNNDataDescriptor }
+                rnn::get_data(number: cudnnRNNDataDescriptor_t, kind: *mut cudnnDataType_t, layout: *mut cudnnRNNDataLayout_t, longest: *mut c_int, batch: *mut c_int, vector: *mut c_int, requested: c_int, lengths: *mut c_int, padding: *mut c_void) { cudnnGetRNNDataDescriptor }
                 ctc::create(to: *mut cudnnCTCLossDescriptor_t) { cudnnCreateCTCLossDescriptor }
                 ctc::destroy(number: cudnnCTCLossDescriptor_t) { cudnnDestroyCTCLossDescriptor }
                 ctc::set(number: cudnnCTCLossDescriptor_t, compute: cudnnDataType_t) { cudnnSetCTCLossDescriptor }
@@ -152,32 +171,25 @@ macro_rules! entry_points {
                 normalization::derive(derived: cudnnTensorDescriptor_t, x_desc: cudnnTensorDescriptor_t, mode: cudnnBatchNormMode_t) { cudnnDeriveBNTensorDescriptor }
             }
             refused {
-                cudnnB2BCausalConv1dBackward cudnnB2BCausalConv1dForward
-                cudnnBackendInitialize cudnnBackendPopulateCudaGraph
-                cudnnBackendUpdateCudaGraph cudnnBuildRNNDynamic cudnnCTCLoss_v8
-                cudnnCausalConv1dBackward cudnnCausalConv1dForward cudnnCausalConv1dNwhBackward cudnnCausalConv1dNwhForward
-                cudnnCreateAttnDescriptor cudnnCreateFusedOpsConstParamPack cudnnCreateFusedOpsPlan
-                cudnnCreateFusedOpsVariantParamPack cudnnCreateRNNDataDescriptor cudnnCreateRNNDescriptor
-                cudnnCreateSeqDataDescriptor cudnnCreateSpatialTransformerDescriptor cudnnCreateTensorTransformDescriptor
-                cudnnDeriveNormTensorDescriptor cudnnDestroyAttnDescriptor cudnnDestroyFusedOpsConstParamPack
-                cudnnDestroyFusedOpsPlan cudnnDestroyFusedOpsVariantParamPack cudnnDestroyRNNDataDescriptor
-                cudnnDestroyRNNDescriptor cudnnDestroySeqDataDescriptor cudnnDestroySpatialTransformerDescriptor
-                cudnnDestroyTensorTransformDescriptor cudnnDivisiveNormalizationBackward cudnnDivisiveNormalizationForward
-                cudnnFFTCausalConv1dBackward cudnnFFTCausalConv1dForward cudnnFusedOpsExecute cudnnGetAttnDescriptor
-                cudnnGetCTCLossWorkspaceSize_v8 cudnnGetCallback
+                cudnnB2BCausalConv1dBackward cudnnB2BCausalConv1dForward cudnnBackendInitialize cudnnBackendPopulateCudaGraph
+                cudnnBackendUpdateCudaGraph cudnnCTCLoss_v8 cudnnCausalConv1dBackward cudnnCausalConv1dForward cudnnCausalConv1dNwhBackward
+                cudnnCausalConv1dNwhForward cudnnCreateAttnDescriptor cudnnCreateFusedOpsConstParamPack cudnnCreateFusedOpsPlan
+                cudnnCreateFusedOpsVariantParamPack cudnnCreateSeqDataDescriptor cudnnCreateSpatialTransformerDescriptor
+                cudnnCreateTensorTransformDescriptor cudnnDeriveNormTensorDescriptor cudnnDestroyAttnDescriptor
+                cudnnDestroyFusedOpsConstParamPack cudnnDestroyFusedOpsPlan cudnnDestroyFusedOpsVariantParamPack
+                cudnnDestroySeqDataDescriptor cudnnDestroySpatialTransformerDescriptor cudnnDestroyTensorTransformDescriptor
+                cudnnDivisiveNormalizationBackward cudnnDivisiveNormalizationForward cudnnFFTCausalConv1dBackward
+                cudnnFFTCausalConv1dForward cudnnFusedOpsExecute cudnnGetAttnDescriptor cudnnGetCTCLossWorkspaceSize_v8 cudnnGetCallback
                 cudnnGetFoldedConvBackwardDataDescriptors cudnnGetFusedOpsConstParamPackAttribute cudnnGetFusedOpsVariantParamPackAttribute
                 cudnnGetMultiHeadAttnBuffers cudnnGetMultiHeadAttnWeights cudnnGetNormalizationBackwardWorkspaceSize
-                cudnnGetNormalizationForwardTrainingWorkspaceSize cudnnGetNormalizationTrainingReserveSpaceSize cudnnGetRNNDataDescriptor
-                cudnnGetRNNDescriptor_v8 cudnnGetRNNTempSpaceSizes cudnnGetRNNWeightParams cudnnGetRNNWeightSpaceSize
-                cudnnGetSeqDataDescriptor cudnnGetTensorTransformDescriptor cudnnGnnAggSimpleBackward cudnnGnnAggSimpleForward
-                cudnnGnnMhaGatBackward cudnnGnnMhaGatForward cudnnGnnMhaGatV2Backward cudnnGnnMhaGatV2Forward cudnnIm2Col
-                cudnnInitTransformDest cudnnLongFFTCausalConv1dBackward
-                cudnnLongFFTCausalConv1dForward cudnnLongFFTCausalConv1dGetBufferSizes cudnnMakeFusedOpsPlan cudnnMultiHeadAttnBackwardData
-                cudnnMultiHeadAttnBackwardWeights cudnnMultiHeadAttnForward cudnnNormalizationBackward cudnnNormalizationForwardInference
-                cudnnNormalizationForwardTraining cudnnQueryRuntimeError cudnnRNNBackwardData_v8 cudnnRNNBackwardWeights_v8 cudnnRNNForward
-                cudnnRNNGetClip_v8 cudnnRNNGetClip_v9 cudnnRNNSetClip_v8 cudnnRNNSetClip_v9 cudnnReorderFilterAndBias cudnnSetAttnDescriptor
-                cudnnSetCallback cudnnSetFusedOpsConstParamPackAttribute cudnnSetFusedOpsVariantParamPackAttribute
-                cudnnSetRNNDataDescriptor cudnnSetRNNDescriptor_v8 cudnnSetSeqDataDescriptor cudnnSetSpatialTransformerNdDescriptor
+                cudnnGetNormalizationForwardTrainingWorkspaceSize cudnnGetNormalizationTrainingReserveSpaceSize cudnnGetSeqDataDescriptor
+                cudnnGetTensorTransformDescriptor cudnnGnnAggSimpleBackward cudnnGnnAggSimpleForward cudnnGnnMhaGatBackward
+                cudnnGnnMhaGatForward cudnnGnnMhaGatV2Backward cudnnGnnMhaGatV2Forward cudnnIm2Col cudnnInitTransformDest
+                cudnnLongFFTCausalConv1dBackward cudnnLongFFTCausalConv1dForward cudnnLongFFTCausalConv1dGetBufferSizes
+                cudnnMakeFusedOpsPlan cudnnMultiHeadAttnBackwardData cudnnMultiHeadAttnBackwardWeights cudnnMultiHeadAttnForward
+                cudnnNormalizationBackward cudnnNormalizationForwardInference cudnnNormalizationForwardTraining cudnnQueryRuntimeError
+                cudnnReorderFilterAndBias cudnnSetAttnDescriptor cudnnSetCallback cudnnSetFusedOpsConstParamPackAttribute
+                cudnnSetFusedOpsVariantParamPackAttribute cudnnSetSeqDataDescriptor cudnnSetSpatialTransformerNdDescriptor
                 cudnnSetTensorTransformDescriptor cudnnSpatialTfGridGeneratorBackward cudnnSpatialTfGridGeneratorForward
                 cudnnSpatialTfSamplerBackward cudnnSpatialTfSamplerForward cudnnTransformFilter cudnnTransformTensorEx
             }

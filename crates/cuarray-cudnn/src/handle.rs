@@ -1,5 +1,6 @@
 //! Handles with their context and stream, and the versions.
 
+use crate::descriptor_table::Kind;
 use crate::status::{NULL_POINTER, Outcome, cudnnStatus_t, write};
 use crate::types::*;
 use cuarray_abi::CUstream;
@@ -20,7 +21,7 @@ pub(crate) struct Settings {
 /// The target of `cudnnHandle_t`.
 pub(crate) type Handle = cuarray_stream_work::Handle<Settings>;
 
-static HANDLES: Objects<Arc<Handle>, cudnnStatus_t> = Objects::new(0x6364_0000_0000, cudnnStatus_t::NOT_INITIALIZED);
+static HANDLES: Objects<Arc<Handle>, cudnnStatus_t> = Kind::Handle.objects(cudnnStatus_t::NOT_INITIALIZED);
 
 /// The handle of a number.
 pub(crate) fn find(handle: cudnnHandle_t) -> Outcome<Arc<Handle>> {

@@ -5,7 +5,7 @@
 //!
 //! A tensor is a [`layout`] of elements. The closure sees its values without gaps and in the order of its dimensions, whatever its strides,
 //! so each algorithm has one form. Values are `float`, or `double` for tensors of `double` ([`numbers`]). The [`graph`] interface describes
-//! operations one by one and runs them as one call.
+//! operations one by one and runs them as one call. Sequences of recurrent networks have layouts of their own ([`rnn`]).
 // Names and parameters are cuDNN's.
 #![allow(non_snake_case, clippy::too_many_arguments)]
 #![recursion_limit = "512"]
@@ -17,6 +17,7 @@ mod convolution;
 mod convolution_descriptor;
 mod convolution_engine;
 mod ctc;
+mod descriptor_table;
 mod descriptors;
 mod dropout;
 mod elementwise;
@@ -32,6 +33,7 @@ mod numbers;
 mod parallel;
 mod pooling;
 mod reduction;
+mod rnn;
 mod softmax;
 mod status;
 mod tensor_descriptor;

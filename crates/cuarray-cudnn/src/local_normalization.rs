@@ -1,13 +1,13 @@
 //! Normalization by the neighbouring channels (LRN), its gradient and its descriptor.
 
 use crate::call::Call;
+use crate::descriptor_table::descriptors;
 use crate::handle::Handle;
 use crate::layout::Layout;
 use crate::numbers::{Element, Factors, Real, of_type};
-use crate::status::{BAD_PARAM, NULL_POINTER, Outcome, cudnnStatus_t, write};
+use crate::status::{BAD_PARAM, NULL_POINTER, Outcome, write};
 use crate::tensor_descriptor::tensor;
 use crate::types::*;
-use cuarray_stream_work::Objects;
 use std::ffi::{c_uint, c_void};
 
 /// The largest window, `CUDNN_LRN_MAX_N`.
@@ -32,21 +32,7 @@ pub(crate) struct Normalization {
 /// The numbers of a descriptor that was not set, as documented.
 const DEFAULT: Normalization = Normalization { window: 5, alpha: 1e-4, beta: 0.75, k: 2.0 };
 
-static NORMALIZATIONS: Objects<Normalization, cudnnStatus_t> = Objects::new(0x636e_0000_0000, BAD_PARAM);
-
-fn found(number: usize) -> Outcome<Normalization> {
-    if number == 0 { Err(NULL_POINTER) } else { NORMALIZATIONS.get(number) }
-}
-
-/// `cudnnCreateLRNDescriptor`.
-pub(crate) fn create(to: *mut cudnnLRNDescriptor_t) -> Outcome {
-    if to.is_null() { Err(NULL_POINTER) } else { write(to, NORMALIZATIONS.add(DEFAULT)) }
-}
-
-/// `cudnnDestroyLRNDescriptor`.
-pub(crate) fn destroy(number: cudnnLRNDescriptor_t) -> Outcome {
-    if number == 0 { Ok(()) } else { NORMALIZATIONS.remove(number).map(drop) }
-}
+descriptors!(LocalNormalization NORMALIZATIONS: Normalization = DEFAULT, create destroy);
 
 /// `cudnnSetLRNDescriptor`.
 pub(crate) fn set(number: cudnnLRNDescriptor_t, n: c_uint, alpha: f64, beta: f64, k: f64) -> Outcome {
@@ -59,10 +45,7 @@ pub(crate) fn set(number: cudnnLRNDescriptor_t, n: c_uint, alpha: f64, beta: f64
     if !is_right || alpha.is_nan() {
         return Err(BAD_PARAM);
     }
-    NORMALIZATIONS.change(number, |known| {
-        *known = Normalization { window, alpha, beta, k };
-        Ok(())
-    })
+    NORMALIZATIONS.set(number, Normalization { window, alpha, beta, k })
 }
 
 /// `cudnnGetLRNDescriptor`.
@@ -73,7 +56,7 @@ pub(crate) fn get(
     beta: *mut f64,
     k: *mut f64,
 ) -> Outcome {
-    let known = found(number)?;
+    let known = NORMALIZATIONS.get(number)?;
     write(n, known.window as c_uint)?;
     write(alpha, known.alpha)?;
     write(beta, known.beta)?;
@@ -164,7 +147,7 @@ pub(crate) fn forward(
     y: *mut c_void,
 ) -> Outcome {
     let (of_x, of_y) = (tensor(x_desc)?, tensor(y_desc)?);
-    let channels = Channels::of(found(descriptor)?, mode, &[&of_x, &of_y])?;
+    let channels = Channels::of(NORMALIZATIONS.get(descriptor)?, mode, &[&of_x, &of_y])?;
     of_type!(of_x.kind, T => {
         let mut call = Call::of(handle);
         let x = call.reads(c"x", &of_x, x)?;
@@ -193,7 +176,7 @@ pub(crate) fn backward(
     dx: *mut c_void,
 ) -> Outcome {
     let (of_y, of_dy, of_x, of_dx) = (tensor(y_desc)?, tensor(dy_desc)?, tensor(x_desc)?, tensor(dx_desc)?);
-    let channels = Channels::of(found(descriptor)?, mode, &[&of_x, &of_y, &of_dy, &of_dx])?;
+    let channels = Channels::of(NORMALIZATIONS.get(descriptor)?, mode, &[&of_x, &of_y, &of_dy, &of_dx])?;
     of_type!(of_x.kind, T => {
         let mut call = Call::of(handle);
         // The results are arguments, so the gradient reads them too.

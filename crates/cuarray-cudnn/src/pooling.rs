@@ -1,14 +1,14 @@
 //! Pooling, its gradient, and its descriptors.
 
 use crate::call::Call;
+use crate::descriptor_table::descriptors;
 use crate::descriptors::check;
 use crate::handle::Handle;
 use crate::layout::Layout;
 use crate::numbers::{Factors, Real, of_type};
-use crate::status::{BAD_PARAM, NOT_SUPPORTED, NULL_POINTER, Outcome, cudnnStatus_t, write};
+use crate::status::{BAD_PARAM, NOT_SUPPORTED, NULL_POINTER, Outcome, write};
 use crate::tensor_descriptor::{int, sizes, tell, tensor};
 use crate::types::*;
-use cuarray_stream_work::Objects;
 use std::ffi::{c_int, c_void};
 
 /// A pooling: one number for each spatial dimension.
@@ -21,21 +21,7 @@ struct Pooling {
     stride: Vec<usize>,
 }
 
-static POOLINGS: Objects<Option<Pooling>, cudnnStatus_t> = Objects::new(0x636b_0000_0000, BAD_PARAM);
-
-fn found(number: usize) -> Outcome<Pooling> {
-    if number == 0 { Err(NULL_POINTER) } else { POOLINGS.get(number)?.ok_or(BAD_PARAM) }
-}
-
-/// `cudnnCreatePoolingDescriptor`.
-pub(crate) fn create(to: *mut cudnnPoolingDescriptor_t) -> Outcome {
-    if to.is_null() { Err(NULL_POINTER) } else { write(to, POOLINGS.add(None)) }
-}
-
-/// `cudnnDestroyPoolingDescriptor`.
-pub(crate) fn destroy(number: cudnnPoolingDescriptor_t) -> Outcome {
-    if number == 0 { Ok(()) } else { POOLINGS.remove(number).map(drop) }
-}
+descriptors!(Pooling POOLINGS: Option<Pooling> = None, create destroy);
 
 /// `cudnnSetPooling2dDescriptor`.
 pub(crate) fn set_2d(
@@ -80,10 +66,7 @@ pub(crate) fn set_nd(
     if pad.iter().zip(&window).any(|(pad, window)| pad >= window) {
         return Err(BAD_PARAM);
     }
-    POOLINGS.change(number, |known| {
-        *known = Some(Pooling { mode, nan, window, pad, stride });
-        Ok(())
-    })
+    POOLINGS.set(number, Pooling { mode, nan, window, pad, stride })
 }
 
 /// `cudnnGetPooling2dDescriptor`.
@@ -98,7 +81,7 @@ pub(crate) fn get_2d(
     stride_h: *mut c_int,
     stride_w: *mut c_int,
 ) -> Outcome {
-    let known = found(number)?;
+    let known = POOLINGS.described(number)?;
     if known.window.len() != 2 {
         return Err(BAD_PARAM);
     }
@@ -120,7 +103,7 @@ pub(crate) fn get_nd(
     pad: *mut c_int,
     stride: *mut c_int,
 ) -> Outcome {
-    let known = found(number)?;
+    let known = POOLINGS.described(number)?;
     let requested = usize::try_from(requested).map_err(|_| BAD_PARAM)?;
     write(mode, known.mode)?;
     write(nan, known.nan)?;
@@ -150,7 +133,7 @@ pub(crate) fn output_nd(
     dimensions: c_int,
     to: *mut c_int,
 ) -> Outcome {
-    let sizes = output_sizes(&found(number)?, &tensor(x_desc)?)?;
+    let sizes = output_sizes(&POOLINGS.described(number)?, &tensor(x_desc)?)?;
     if dimensions != int(sizes.len()) {
         return Err(BAD_PARAM);
     }
@@ -166,7 +149,7 @@ pub(crate) fn output_2d(
     h: *mut c_int,
     w: *mut c_int,
 ) -> Outcome {
-    let sizes = output_sizes(&found(number)?, &tensor(x_desc)?)?;
+    let sizes = output_sizes(&POOLINGS.described(number)?, &tensor(x_desc)?)?;
     if sizes.len() != 4 {
         return Err(BAD_PARAM);
     }
@@ -285,7 +268,7 @@ pub(crate) fn forward(
     y: *mut c_void,
 ) -> Outcome {
     let (of_x, of_y) = (tensor(x_desc)?, tensor(y_desc)?);
-    let windows = Windows::of(found(descriptor)?, &of_x, &of_y)?;
+    let windows = Windows::of(POOLINGS.described(descriptor)?, &of_x, &of_y)?;
     let images = of_x.dims[0] * of_x.dims[1];
     of_type!(of_x.kind, T => {
         let mut call = Call::of(handle);
@@ -318,7 +301,7 @@ pub(crate) fn backward(
     if !of_y.is_like(&of_dy) || !of_x.is_like(&of_dx) {
         return Err(BAD_PARAM);
     }
-    let windows = Windows::of(found(descriptor)?, &of_x, &of_y)?;
+    let windows = Windows::of(POOLINGS.described(descriptor)?, &of_x, &of_y)?;
     let images = of_x.dims[0] * of_x.dims[1];
     of_type!(of_x.kind, T => {
         let mut call = Call::of(handle);

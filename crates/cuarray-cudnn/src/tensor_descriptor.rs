@@ -1,15 +1,15 @@
 //! Descriptors of tensors and filters.
 
+use crate::descriptor_table::descriptors;
 use crate::layout::{Layout, MOST_DIMENSIONS, packed};
 use crate::numbers::Type;
-use crate::status::{BAD_PARAM, NOT_SUPPORTED, NULL_POINTER, Outcome, cudnnStatus_t, write, write_if_wanted};
+use crate::status::{BAD_PARAM, NOT_SUPPORTED, Outcome, cudnnStatus_t, write, write_if_wanted};
 use crate::types::*;
-use cuarray_stream_work::{Objects, read};
+use cuarray_stream_work::read;
 use std::ffi::c_int;
 
-/// A tensor that a program has described, or that it has not described yet.
-static TENSORS: Objects<Option<Layout>, cudnnStatus_t> = Objects::new(0x6365_0000_0000, BAD_PARAM);
-static FILTERS: Objects<Option<Filter>, cudnnStatus_t> = Objects::new(0x6366_0000_0000, BAD_PARAM);
+descriptors!(Tensor TENSORS: Option<Layout> = None, create_tensor destroy_tensor);
+descriptors!(Filter FILTERS: Option<Filter> = None, create_filter destroy_filter);
 
 /// The weights of a convolution: output channels, input channels of a group, and window.
 #[derive(Clone, Debug)]
@@ -18,38 +18,16 @@ pub(crate) struct Filter {
     format: cudnnTensorFormat_t,
 }
 
-/// The object of a descriptor.
-fn found<T: Clone>(objects: &Objects<Option<T>, cudnnStatus_t>, number: usize) -> Outcome<T> {
-    if number == 0 { Err(NULL_POINTER) } else { objects.get(number)?.ok_or(BAD_PARAM) }
-}
-
 /// The tensor of a descriptor.
 pub(crate) fn tensor(number: cudnnTensorDescriptor_t) -> Outcome<Layout> {
-    found(&TENSORS, number)
+    // A parameter that a recurrent network does not have is described as a tensor without dimensions.
+    let layout = TENSORS.described(number)?;
+    if layout.dims.is_empty() { Err(BAD_PARAM) } else { Ok(layout) }
 }
 
 /// The filter of a descriptor.
 pub(crate) fn filter(number: cudnnFilterDescriptor_t) -> Outcome<Filter> {
-    found(&FILTERS, number)
-}
-
-fn create<T: Clone>(objects: &Objects<Option<T>, cudnnStatus_t>, to: *mut usize) -> Outcome {
-    if to.is_null() { Err(NULL_POINTER) } else { write(to, objects.add(None)) }
-}
-
-fn destroy<T: Clone>(objects: &Objects<Option<T>, cudnnStatus_t>, number: usize) -> Outcome {
-    // Destroying nothing succeeds, as documented.
-    if number == 0 { Ok(()) } else { objects.remove(number).map(drop) }
-}
-
-fn set<T: Clone>(objects: &Objects<Option<T>, cudnnStatus_t>, number: usize, value: T) -> Outcome {
-    if number == 0 {
-        return Err(NULL_POINTER);
-    }
-    objects.change(number, |object| {
-        *object = Some(value);
-        Ok(())
-    })
+    FILTERS.described(number)
 }
 
 /// A size or a stride.
@@ -88,29 +66,9 @@ fn strides(format: cudnnTensorFormat_t, dims: &[usize]) -> Outcome<Vec<usize>> {
     }
 }
 
-/// `cudnnCreateTensorDescriptor`.
-pub(crate) fn create_tensor(to: *mut cudnnTensorDescriptor_t) -> Outcome {
-    create(&TENSORS, to)
-}
-
-/// `cudnnDestroyTensorDescriptor`.
-pub(crate) fn destroy_tensor(number: cudnnTensorDescriptor_t) -> Outcome {
-    destroy(&TENSORS, number)
-}
-
-/// `cudnnCreateFilterDescriptor`.
-pub(crate) fn create_filter(to: *mut cudnnFilterDescriptor_t) -> Outcome {
-    create(&FILTERS, to)
-}
-
-/// `cudnnDestroyFilterDescriptor`.
-pub(crate) fn destroy_filter(number: cudnnFilterDescriptor_t) -> Outcome {
-    destroy(&FILTERS, number)
-}
-
 /// Describes a tensor.
 pub(crate) fn describe(number: cudnnTensorDescriptor_t, layout: Layout) -> Outcome {
-    set(&TENSORS, number, layout)
+    TENSORS.set(number, layout)
 }
 
 /// `cudnnSetTensor4dDescriptor`.
@@ -204,7 +162,7 @@ pub(crate) fn get_nd(
     dims: *mut c_int,
     strides: *mut c_int,
 ) -> Outcome {
-    let (layout, requested) = (tensor(number)?, size(requested)?);
+    let (layout, requested) = (TENSORS.described(number)?, size(requested)?);
     write(kind, layout.kind.number())?;
     write(dimensions, int(layout.dims.len()))?;
     tell(dims, &layout.dims, requested)?;
@@ -239,7 +197,7 @@ pub(crate) fn set_filter_nd(
 ) -> Outcome {
     let dims = sizes(dims, rank(dimensions)?)?;
     let strides = strides(format, &dims)?;
-    set(&FILTERS, number, Filter { layout: Layout::new(Type::of(kind)?, dims, strides)?, format })
+    FILTERS.set(number, Filter { layout: Layout::new(Type::of(kind)?, dims, strides)?, format })
 }
 
 /// `cudnnGetFilter4dDescriptor`.

@@ -15,6 +15,8 @@ pub(crate) type cudnnReduceTensorDescriptor_t = usize;
 pub(crate) type cudnnCTCLossDescriptor_t = usize;
 pub(crate) type cudnnDropoutDescriptor_t = usize;
 pub(crate) type cudnnLRNDescriptor_t = usize;
+pub(crate) type cudnnRNNDescriptor_t = usize;
+pub(crate) type cudnnRNNDataDescriptor_t = usize;
 /// A descriptor of the graph interface.
 pub(crate) type cudnnBackendDescriptor_t = usize;
 pub(crate) type cudaStream_t = *mut c_void;
@@ -34,6 +36,7 @@ pub(crate) type cudnnReduceTensorIndices_t = c_int;
 pub(crate) type cudnnIndicesType_t = c_int;
 pub(crate) type cudnnSoftmaxAlgorithm_t = c_int;
 pub(crate) type cudnnSoftmaxMode_t = c_int;
+pub(crate) type cudnnRNNDataLayout_t = c_int;
 pub(crate) type cudnnLRNMode_t = c_int;
 pub(crate) type cudnnBatchNormMode_t = c_int;
 pub(crate) type cudnnBatchNormOps_t = c_int;

@@ -24,7 +24,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from .export import call
-from .pytorch_cells import CELLS
+from .pytorch_cells import CELLS, LAYERS, by_cudnn
+from .stand_ins import loaded
 
 __all__ = ["OnHost"]
 
@@ -43,6 +44,10 @@ _NATIVE = {
     ),
     *("copy_", "_to_copy", "clone", "_local_scalar_dense", "detach", "alias", "lift_fresh", "is_pinned", "_pin_memory"),
     *("record_stream", "set_", "resize_"),
+    # cuDNN's, which its stand-in computes.
+    *("_cudnn_rnn", "_cudnn_rnn_backward", "_cudnn_rnn_flatten_weight", "_cudnn_init_dropout_state"),
+    # One of its results is on the host.
+    "_pack_padded_sequence",
 }
 
 # These write each element of their first argument and read none.
@@ -158,6 +163,9 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
                 if not func.is_view and _is_on_host(func):
                     library.impl(func, functools.partial(self._kernel, func), "CUDA")
             library.impl("_to_copy", self._to_copy, "CUDA")
+            library.impl("clone", self._clone, "CUDA")
+            for func in LAYERS if loaded("libcudnn.so.9") else ():
+                library.impl(func, functools.partial(by_cudnn, func), "AutogradCUDA")
         return library
 
     def _kernel(self, func: Any, *args: Any, **kwargs: Any) -> Any:
@@ -187,6 +195,12 @@ class OnHost(TorchDispatchMode):  # type: ignore[misc]
             return self._to_copy(tensor, device=device).to(dtype)
         converted = self._kernel(torch.ops.aten._to_copy.default, tensor, dtype=dtype, device=tensor.device, **options)
         return converted if device == tensor.device else self._to_copy(converted, device=device)
+
+    def _clone(self, tensor: torch.Tensor, *, memory_format: Any = None) -> torch.Tensor:
+        like = torch.empty_like(tensor, memory_format=memory_format or torch.preserve_format)
+        if like.stride() == tensor.stride():
+            return like.copy_(tensor)
+        return self._kernel(torch.ops.aten.clone.default, tensor, memory_format=memory_format)
 
     def _enqueue(self, work: Callable[[], None], stream: torch.cuda.Stream) -> None:
         number = next(self._numbers)
@@ -242,10 +256,19 @@ class _Operation:
         self.mode, self.func, self.args, self.kwargs, self.device = mode, func, args, kwargs, device
         self.compute = CELLS.get(func, func)
         self.stream = torch.cuda.current_stream(device)
-        self.seed = _next_seed(device) if torch.Tag.nondeterministic_seeded in func.tags else None
+        self.seed = self.next_seed() if torch.Tag.nondeterministic_seeded in func.tags else None
         self.staged: dict[int, tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = {}
         self.made: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.skipped = self.unread()
+
+    def next_seed(self) -> tuple[int, int]:
+        """Take the device's generator out of the arguments, as the host draws. Return its seed and offset, and advance it."""
+        generators = [leaf for leaf in tree_leaves((self.args, self.kwargs)) if _is_of_device(leaf)]
+        self.args, self.kwargs = tree_map(lambda leaf: None if _is_of_device(leaf) else leaf, (self.args, self.kwargs))
+        generator = generators[0] if generators else torch.cuda.default_generators[self.device.index]
+        seed, offset = generator.initial_seed(), generator.get_offset()
+        generator.set_offset(offset + _STEP)
+        return seed, offset
 
     def enqueue(self) -> Any:
         if "sparse" in self.func._schema.name or any(
@@ -381,12 +404,8 @@ class _Operation:
         return tensor
 
 
-def _next_seed(device: torch.device) -> tuple[int, int]:
-    """Return the seed and the offset of a device's generator, and advance it."""
-    generator = torch.cuda.default_generators[device.index]
-    seed, offset = generator.initial_seed(), generator.get_offset()
-    generator.set_offset(offset + _STEP)
-    return seed, offset
+def _is_of_device(value: Any) -> bool:
+    return isinstance(value, torch.Generator) and value.device.type == "cuda"
 
 
 def _is_on_host(func: Any) -> bool:

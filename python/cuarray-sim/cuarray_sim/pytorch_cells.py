@@ -1,17 +1,47 @@
-"""The fused cells of recurrent layers, which PyTorch has for CUDA only, as operations on tensors of any device.
+"""Recurrent layers by cuDNN, and the fused cells of single steps, which PyTorch has for CUDA only, as operations on tensors of any device.
 
 Gates are computed in the order of PyTorch's documentation of ``LSTMCell`` and ``GRUCell``. Only these functions read the workspaces.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-__all__ = ["CELLS"]
+__all__ = ["CELLS", "LAYERS", "by_cudnn"]
+
+LAYERS = [
+    getattr(getattr(torch.ops.aten, kind), case)
+    for kind, case in itertools.product(("lstm", "gru", "rnn_tanh", "rnn_relu"), ("input", "data"))
+]
+
+
+def by_cudnn(func: Any, *args: Any) -> Any:
+    """Carry out a layer by cuDNN, as PyTorch does. Its own kernels would be hundreds of operations on the host."""
+    with torch.backends.cudnn.flags(enabled=True), warnings.catch_warnings():
+        # A layer does not put its parameters together while cuDNN is off.
+        warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous chunk")
+        start = next(index for index, each in enumerate(args) if isinstance(each, bool))
+        (*inputs, states, parameters), (has_bias, layers, dropout, train, both, *order) = args[:start], args[start:]
+        call = functools.partial(func._op_dk, torch._C.DispatchKey.CompositeImplicitAutograd)
+        if not dropout or not train or layers == 1:
+            return call(*args)
+        # PyTorch would keep the states of cuDNN's dropout in memory of the device until the process ends.
+        directions, count, found = 1 + both, len(parameters) // layers, []
+        for layer in range(layers):
+            own = slice(layer * directions, (layer + 1) * directions)
+            of_layer = states[own] if isinstance(states, Tensor) else [each[own] for each in states]
+            settings = parameters[layer * count : (layer + 1) * count], has_bias, 1, 0.0, train, both, *order
+            values, *last = call(*inputs, of_layer, *settings)
+            found.append(last)
+            inputs[0] = torch.dropout(values, dropout, True)
+        return values, *(torch.cat(each) for each in zip(*found, strict=True))
 
 
 def _gates(gates: Tensor, bias: Tensor | None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Convolutions without any flag and attention by cuDNN. With a flag, XLA compiles convolutions itself, with the same losses."""
+"""Convolutions without any flag, attention and recurrent networks by cuDNN. With a flag, XLA compiles convolutions itself, with the same losses."""
 
 from __future__ import annotations
 
@@ -85,6 +85,61 @@ print("attention is right")
 """
 
 
+RECURRENT = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import rnn
+
+BATCH, STEPS, INPUTS, HIDDEN, LAYERS = 3, 5, 4, 6, 2
+
+def compare(bidirectional, lengths):
+    directions, sizes = 1 + bidirectional, (INPUTS, HIDDEN, LAYERS)
+    keys = jax.random.split(jax.random.PRNGKey(1), 4)
+    states = directions * LAYERS, BATCH, HIDDEN
+    given = [jax.random.normal(key, shape) for key, shape in zip(keys, ((BATCH, STEPS, INPUTS), states, states))]
+    given.append(rnn.init_lstm_weight(keys[3], *sizes, bidirectional))
+    lengths = jnp.array(lengths, jnp.int32)
+
+    def by_cudnn(x, h, c, weights):
+        return rnn.lstm(x, h, c, weights, lengths, *sizes, 0.0, bidirectional)
+
+    def by_xla(x, h, c, weights):
+        unpacked = rnn.unpack_lstm_weights(weights, *sizes, bidirectional)
+        return rnn.lstm_ref(x, h, c, *unpacked, lengths, *sizes, 0.0, bidirectional)
+
+    def of(function):
+        def loss(*given):
+            y, h, c = function(*given)
+            return (y**2).sum() + (1.5 * h).sum() + (c * c).sum(), (y, h, c)
+        return jax.jit(jax.value_and_grad(loss, (0, 1, 2, 3), has_aux=True))(*given)
+
+    for found, right in zip(jax.tree.leaves(of(by_cudnn)), jax.tree.leaves(of(by_xla))):
+        np.testing.assert_allclose(found, right, rtol=2e-4, atol=2e-5)
+
+for bidirectional in (False, True):
+    for lengths in ([STEPS] * BATCH, [3, 5, 1]):
+        compare(bidirectional, lengths)
+
+weights = rnn.init_lstm_weight(jax.random.PRNGKey(0), INPUTS, HIDDEN, LAYERS, False)
+x, target = (np.random.default_rng(0).standard_normal((BATCH, STEPS, size)).astype(np.float32) for size in (INPUTS, HIDDEN))
+zero, lengths = jnp.zeros((LAYERS, BATCH, HIDDEN)), jnp.full(BATCH, STEPS, jnp.int32)
+
+def loss(weights):
+    y = rnn.lstm(x, zero, zero, weights, lengths, INPUTS, HIDDEN, LAYERS, 0.0, False)[0]
+    return ((y - target / 4) ** 2).mean()
+
+step = jax.jit(jax.value_and_grad(loss))
+losses = []
+for _ in range(10):
+    value, gradient = step(weights)
+    weights = weights - 0.5 * gradient
+    losses.append(float(value))
+assert losses[-1] < losses[0], losses
+print("recurrent networks are right")
+"""
+
+
 def losses(script: Path, flag: str) -> list[float]:
     """Return the losses of a run, which may have no findings. An empty flag leaves all flags to the package."""
     environment = {**os.environ, "XLA_FLAGS": f"{FLAG}={flag}", "CUARRAY_SIM_EXIT_STATUS": "66"}
@@ -106,11 +161,16 @@ def test_net_of_convolutions_trains_without_flags_and_by_kernels_of_xla(tmp_path
     assert losses(script, "true") == pytest.approx(without_flags, rel=1e-4)
 
 
-def test_attention_and_its_gradients_are_those_of_numpy(tmp_path: Path) -> None:
-    script = tmp_path / "attention.py"
-    script.write_text(ATTENTION, encoding="utf-8")
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [(ATTENTION, "attention is right"), (RECURRENT, "recurrent networks are right")],
+    ids=["attention", "recurrent"],
+)
+def test_program_that_compares_cudnn_with_another_has_no_findings(program: str, says: str, tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(program, encoding="utf-8")
     command = [sys.executable, "-m", "cuarray_sim", str(script)]
     environment = {**os.environ, "CUARRAY_SIM_EXIT_STATUS": "66"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
-    assert "attention is right" in done.stdout
+    assert says in done.stdout

@@ -13,6 +13,7 @@ use super::product;
 use super::random::{self, Distribution};
 use super::softmax::softmax;
 use super::text::{self, Written};
+use crate::descriptor_table::Kind;
 use crate::status::{BAD_PARAM, NOT_SUPPORTED, NULL_POINTER, Outcome, cudnnStatus_t, refuse, write};
 use crate::types::*;
 use cuarray_stream_work::{Objects, read};
@@ -59,7 +60,7 @@ pub(super) struct Descriptor {
     pub(super) written: Option<Arc<Written>>,
 }
 
-pub(super) static DESCRIPTORS: Objects<Descriptor, cudnnStatus_t> = Objects::new(0x636d_0000_0000, BAD_PARAM);
+pub(super) static DESCRIPTORS: Objects<Descriptor, cudnnStatus_t> = Kind::Graph.objects(BAD_PARAM);
 
 impl Descriptor {
     /// A descriptor with these attributes.
