@@ -122,7 +122,7 @@ impl Machine<'_> {
         true
     }
 
-    /// Ends the block, of which the running warp is the last, and begins the next one.
+    /// Ends the block, whose other warps have ended, and begins the next one.
     fn replace_block(&mut self) -> bool {
         let Some(Supply { shared, left }) = self.supply.filter(|supply| supply.left > 0) else { return false };
         if !self.block.printed.is_empty() || self.cluster().pending.count > 0 || self.search.on {

@@ -135,15 +135,46 @@ impl Deferred {
         groups: impl Fn() -> Groups,
         reads: &[(u32, i32)],
     ) -> bool {
-        self.settle(now);
-        let listed = self.takes(now);
+        let listed = self.lists(now);
         if listed {
             let base = self.base(now, known, groups);
-            self.note(now);
-            let each = reads.iter().map(|(pc, offset)| Listed::Groups { pc: *pc, base, offset: *offset as u32 });
-            self.listed.extend(each);
+            self.add(base, reads);
         }
         listed
+    }
+
+    /// Prepares for accesses of a time. Returns whether they can be listed, and need not be compared at once.
+    #[inline(always)]
+    pub(crate) fn lists(&mut self, now: &Now) -> bool {
+        self.settle(now);
+        let lists = self.takes(now);
+        if lists {
+            self.note(now);
+        }
+        lists
+    }
+
+    /// Lists further reads of a time for which [`Deferred::lists`] has held, and no access of another kind has come since then. The arguments
+    /// are as for [`Deferred::list`]. Returns `false` if the list is full.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
+    pub(crate) fn list_further(&mut self, now: &Now, groups: Groups, reads: &[(u32, i32)]) -> bool {
+        let fits = self.listed.len() < MOST;
+        if fits {
+            self.bases.push(Base { groups, now: *now });
+            self.add(self.bases.len() as u32 - 1, reads);
+        }
+        fits
+    }
+
+    #[inline(always)]
+    #[cfg_attr(
+        not(any(target_arch = "x86_64", test)),
+        expect(dead_code, reason = "only code for AVX2 and tests use it")
+    )]
+    fn add(&mut self, base: u32, reads: &[(u32, i32)]) {
+        let each = reads.iter().map(|(pc, offset)| Listed::Groups { pc: *pc, base, offset: *offset as u32 });
+        self.listed.extend(each);
     }
 
     /// The place of listed addresses, which is kept in `known`.
@@ -167,16 +198,17 @@ impl Deferred {
         scattered: impl FnOnce() -> Scattered,
         record: impl FnMut(&Scattered, &Now),
     ) -> bool {
-        self.settle(now);
-        let listed = self.takes(now);
+        let listed = self.lists(now);
         if listed {
             self.listed.push(Listed::Scattered(self.scattered.len() as u32));
             self.scattered.push((scattered(), *now));
-        } else if !self.listed.is_empty() {
+            return true;
+        }
+        if !self.listed.is_empty() {
             self.replay(record);
         }
         self.note(now);
-        listed
+        false
     }
 
     #[cold]

@@ -221,7 +221,7 @@ impl Emitter<'_> {
         *self.pool.entry(words).or_insert_with(|| asm.create_label())
     }
 
-    /// Whether the code goes on with another warp where one waits or ends.
+    /// Whether the code continues with another warp where one waits or ends.
     pub(super) fn passes(&self) -> bool {
         self.known.whole && (!self.known.recorded || self.known.journal)
     }

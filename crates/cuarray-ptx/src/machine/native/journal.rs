@@ -17,7 +17,8 @@ use crate::machine::direct_recorded::ALL_ROWS;
 use crate::machine::launch::Launch;
 use crate::machine::pattern::Chains;
 use crate::machine::program::Instruction;
-use crate::races::cell::{Kind, digest};
+use crate::races::cell::{Kind, Now, digest};
+use crate::races::{self, Watched};
 
 /// The bytes of the journal.
 const BYTES: usize = 1 << 14;
@@ -152,6 +153,8 @@ impl Machine<'_> {
         let (first, end) = (self.journal.entries.as_ptr() as u64, self.journal.next);
         self.journal.next = first;
         let (pc, mask) = (self.pc, self.mask);
+        // The time of reads of shared memory, and whether they are listed.
+        let mut listing: Option<(Now, bool)> = None;
         let mut at = first;
         while at < end {
             // SAFETY: generated code has written an entry here, in front of `end`, with the number of one of its accesses. The values of a
@@ -162,24 +165,35 @@ impl Machine<'_> {
             let shared = (0, self.block.shared_base() as u64);
             let region = self.launch.regions.get(entry.region as usize);
             let (start, host) = region.map_or(shared, |region| (region.start, region.host));
-            let mut shape = Shape::new(access.pointers(entry.host), access.rows, (entry.region, host));
             if entry.region == SHARED && !access.stores {
-                let at = (self.grid.turn, self.warp.number);
-                let watched = self.block.watched.as_mut().filter(|_| self.races.on);
-                if watched.is_none_or(|watched| shape.list(watched, at, access.size, &access.members)) {
+                let Some(watched) = self.block.watched.as_mut().filter(|_| self.races.on) else { continue };
+                let Watched { order, deferred, .. } = &mut **watched;
+                let (now, lists) = *listing.get_or_insert_with(|| {
+                    order.settle_after_grid(self.grid.turn);
+                    let now = Now::new(order, self.warp.number, 0, Kind::Read);
+                    (now, deferred.lists(&now))
+                });
+                let firsts = access.pointers(entry.host).map(|pointer| pointer.wrapping_sub(host) as u32);
+                let groups = races::deferred::Groups { firsts, rows: access.rows, size: access.size };
+                if lists && deferred.list_further(&now, groups, &access.members) {
                     continue;
                 }
             }
+            if entry.region == SHARED {
+                // The next accesses may have to be compared at once.
+                listing = None;
+            }
+            let notes = entry.region != SHARED && !(self.recorder.ordering.is_none() && self.journal.was_noted(&entry));
+            if !notes && entry.region != SHARED && (!self.races.on || self.is_only_read(entry.region as usize)) {
+                continue;
+            }
+            let shape = Shape::new(access.pointers(entry.host), access.rows, (entry.region, host));
             let mut digests = [0; 32];
             if access.stores && self.races.on {
                 for (lane, digest) in digests.iter_mut().enumerate() {
                     // SAFETY: as above: a store has a value for each lane, of 64 bits if its size is 8.
                     *digest = unsafe { digest_of(values.cast(), lane, access.size) };
                 }
-            }
-            let notes = entry.region != SHARED && !(self.recorder.ordering.is_none() && self.journal.was_noted(&entry));
-            if !notes && entry.region != SHARED && (!self.races.on || self.is_only_read(entry.region as usize)) {
-                continue;
             }
             for (pc, distance) in &access.members {
                 (self.pc, self.mask) = (pc + 1, u32::MAX);

@@ -58,7 +58,7 @@ impl Emitter<'_> {
         self.enter(index + 1)
     }
 
-    /// Goes on with another warp if the turn has passed to it. Otherwise, leaves.
+    /// Continues with another warp if the turn has passed to it. Otherwise, leaves.
     fn go_on_if_passed(&mut self, leaving: CodeLabel) -> Emitted {
         self.asm.cmp(eax, calls::PASSED as i32)?;
         self.asm.jne(leaving)?;
@@ -67,7 +67,7 @@ impl Emitter<'_> {
         self.asm.jmp(qword_ptr(r12 + RESUME))
     }
 
-    /// Ends a warp, and goes on with the next one.
+    /// Ends a warp, and continues with the next one.
     pub(super) fn end_of_warp(&mut self, index: usize) -> Emitted {
         self.asm.add(qword_ptr(rbx + EXECUTED), 1)?;
         let (leaving, _) = self.stepped(&Set::default(), index);
