@@ -30,6 +30,8 @@ def run(suite: Suite, names: list[str], logs: Path, at_a_time: int, limit: float
     (``name.jsonl``) of each.
     """
     logs.mkdir(parents=True, exist_ok=True)
+    # NumPy's BLAS would start threads on all cores in each process. They poll for work, and delay the other modules.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for module in suite.forked_with:
         importlib.import_module(module)
     # Excludes the imported modules from garbage collections in each process.

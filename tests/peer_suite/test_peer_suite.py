@@ -59,6 +59,13 @@ MODULES = {
         def test_number(number):
             pass
         """,
+    "alone": """
+        import os
+        def test_numpy_starts_no_threads():
+            before = os.listdir("/proc/self/task")
+            import numpy
+            assert os.listdir("/proc/self/task") == before
+        """,
     "broken": "import no_such_module",
     "absent": "import pytest; pytest.skip('not available', allow_module_level=True)",
     "empty": "",
@@ -89,6 +96,7 @@ def test_pool_reports_failures_crashes_timeouts_and_skips(tmp_path: Path) -> Non
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True)
     assert sorted(done.stdout.splitlines()) == [
         "absent; (the module); skipped; not available",
+        "alone; test_numpy_starts_no_threads; passed; ",
         "broken; (the module); failed; ModuleNotFoundError: No module named 'no_such_module'",
         "crashing; Test.test_1; passed; ",
         "crashing; Test.test_2; failed; crashed: SIGSEGV",

@@ -46,6 +46,23 @@ assert dict(os.environ) == before
 """)
 
 
+@pytest.mark.parametrize(("findings", "hooks"), [("1", ["cuarray-sim"]), ("0", [])])
+def test_allocator_of_cupy_is_watched_only_with_the_search_for_findings(
+    passes: Passes, findings: str, hooks: list[str]
+) -> None:
+    passes(f"""
+import os, sys, types, cuarray_sim
+entered = []
+class MemoryHook:
+    def __enter__(self):
+        entered.append(self.name)
+sys.modules["cupy.cuda.memory_hook"] = types.SimpleNamespace(MemoryHook=MemoryHook)
+os.environ["CUARRAY_SIM_FINDINGS"] = "{findings}"
+cuarray_sim.install()
+assert entered == {hooks}
+""")
+
+
 def test_install_options_configure_the_driver(passes: Passes, tmp_path: Path) -> None:
     out = passes("""
 import ctypes, os, cuarray_sim
