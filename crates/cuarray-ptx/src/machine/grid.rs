@@ -37,8 +37,8 @@ const ALONE: Duration = Duration::from_micros(200);
 const TURN: u64 = 2_000_000;
 /// The number of instructions in a turn of a cluster's block.
 const CLUSTER_TURN: u64 = 100_000;
-/// The number of blocks that begin in place of ended ones before the time is compared with [`ALONE`].
-const UNTIL_LONG: u32 = 16;
+/// The instructions for which blocks begin in place of ended ones before the time is compared with [`ALONE`].
+const BRIEF: u64 = 20_000;
 /// The maximum number of unfinished blocks, if blocks start in another order than that of a device.
 const RESIDENT: usize = 4096;
 
@@ -163,34 +163,16 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The number of clusters: of blocks, if the launch has no clusters.
-fn clusters(launch: &Launch<'_>) -> u64 {
-    launch.clusters().iter().map(|extent| u64::from(*extent)).product()
-}
-
 /// The instructions that a block may execute next: few enough to notice an exhausted budget.
 fn turn(launch: &Launch<'_>, used: u64) -> u64 {
     launch.budget.saturating_sub(used).saturating_add(1).min(TURN)
 }
 
 /// The state that workers share.
-pub(crate) struct Shared {
-    next: AtomicU64,
-    /// The first failed cluster.
-    failed: AtomicU64,
-    executed: AtomicU64,
-    /// The number of blocks that have ended.
-    pub finished: AtomicU64,
+#[derive(Default)]
+struct Shared {
+    supply: Supply,
     sum: Mutex<Sum>,
-}
-
-impl Shared {
-    /// The number of the next cluster to run, if there is one. Clusters after a failed one need not run. A cluster before it may still fail
-    /// earlier.
-    pub(super) fn take(&self, launch: &Launch<'_>) -> Option<u64> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        (number < clusters(launch) && number <= self.failed.load(Ordering::Relaxed)).then_some(number)
-    }
 }
 
 #[derive(Default)]
@@ -207,14 +189,8 @@ struct Sum {
 }
 
 fn spread(launch: &Launch<'_>) -> Outcome {
-    let shared = Shared {
-        next: AtomicU64::new(0),
-        failed: AtomicU64::new(u64::MAX),
-        executed: AtomicU64::new(0),
-        finished: AtomicU64::new(0),
-        sum: Mutex::default(),
-    };
-    if launch.workers.min(clusters(launch) as usize) < 2 {
+    let shared = Shared::default();
+    if launch.workers.min(launch.cluster_count() as usize) < 2 {
         work(launch, &shared, None::<fn()>);
         return spread_outcome(launch, shared);
     }
@@ -259,17 +235,17 @@ fn before_wait(launch: &Launch<'_>, recorder: Option<&Recorder>) -> Vec<TouchedR
 
 /// Runs clusters until none is left. Calls `help` once, if that takes longer than [`ALONE`].
 fn work(launch: &Launch<'_>, shared: &Shared, mut help: Option<impl FnOnce()>) {
-    let (total, started) = (clusters(launch), Instant::now());
-    let mut machine = Machine::new(launch, &shared.finished);
+    let (total, started) = (launch.cluster_count(), Instant::now());
+    let mut machine = Machine::new(launch, &shared.supply.finished);
     let mut call_if_long = || {
-        if help.is_some() && started.elapsed() > ALONE && shared.next.load(Ordering::Relaxed) < total {
+        if help.is_some() && started.elapsed() > ALONE && shared.supply.next.load(Ordering::Relaxed) < total {
             help.take().into_iter().for_each(|help| help());
         }
         help.is_none()
     };
     machine.races.grid.sequential = launch.cluster_blocks() == 1;
     let (mut printed, mut blocks) = (Vec::new(), Vec::new());
-    while let Some(number) = shared.take(launch) {
+    while let Some(number) = shared.supply.take(launch) {
         let before = machine.executed;
         if launch.cluster_blocks() > 1 {
             machine.turns.begin(number);
@@ -277,16 +253,16 @@ fn work(launch: &Launch<'_>, shared: &Shared, mut help: Option<impl FnOnce()>) {
                 call_if_long();
             });
         } else {
-            let left = if call_if_long() { u32::MAX } else { UNTIL_LONG };
-            machine.supply = Some(Supply { shared, left });
+            let until = if call_if_long() { u64::MAX } else { before + BRIEF };
+            machine.supply = Some((&shared.supply, until));
             machine.start_alone(number);
             run_alone(&mut machine, before, shared, || {
                 call_if_long();
             });
         }
         let number = machine.clusters[machine.block.cluster].number;
-        shared.executed.fetch_add(machine.executed - before, Ordering::Relaxed);
-        shared.finished.fetch_add(launch.cluster_blocks().into(), Ordering::Relaxed);
+        shared.supply.executed.fetch_add(machine.executed - before, Ordering::Relaxed);
+        shared.supply.finished.fetch_add(launch.cluster_blocks().into(), Ordering::Relaxed);
         blocks.iter_mut().for_each(|block| machine.settle_updates(Some(block)));
         machine.settle_updates(None);
         for block in blocks.iter_mut().chain([&mut machine.block]).filter(|block| !block.printed.is_empty()) {
@@ -300,7 +276,7 @@ fn work(launch: &Launch<'_>, shared: &Shared, mut help: Option<impl FnOnce()>) {
                 fault.progress.ended =
                     started * u64::from(launch.block_threads()) - all().map(|block| u64::from(block.live)).sum::<u64>();
             }
-            shared.failed.fetch_min(number, Ordering::Relaxed);
+            shared.supply.failed.fetch_min(number, Ordering::Relaxed);
             let mut sum = shared.sum.lock().unwrap_or_else(PoisonError::into_inner);
             if sum.fault.as_ref().is_none_or(|(first, _)| number < *first) {
                 sum.fault = Some((number, *fault));
@@ -329,7 +305,7 @@ fn work(launch: &Launch<'_>, shared: &Shared, mut help: Option<impl FnOnce()>) {
 /// Runs a block that is not in a cluster with other blocks, and those that begin in its place.
 fn run_alone(machine: &mut Machine<'_>, before: u64, shared: &Shared, mut between: impl FnMut()) {
     loop {
-        let used = shared.executed.load(Ordering::Relaxed) + (machine.executed - before);
+        let used = shared.supply.executed.load(Ordering::Relaxed) + (machine.executed - before);
         if used > machine.launch.budget {
             return machine.fail_block(FaultKind::Budget);
         }
@@ -361,7 +337,7 @@ fn run_cluster(
     while machine.clusters[0].live_blocks > 0 && machine.fault.is_none() {
         let live: Vec<usize> = (0..blocks.len()).filter(|index| blocks[*index].live > 0).collect();
         for index in live.iter().copied() {
-            let used = shared.executed.load(Ordering::Relaxed) + (machine.executed - before);
+            let used = shared.supply.executed.load(Ordering::Relaxed) + (machine.executed - before);
             std::mem::swap(&mut machine.block, &mut blocks[index]);
             match machine.run_block(live.len(), turn(machine.launch, used).min(CLUSTER_TURN), &mut between) {
                 BlockPause::Done => machine.end_block(),
@@ -383,7 +359,7 @@ fn run_cluster(
 }
 
 fn in_turns(launch: &Launch<'_>) -> Outcome {
-    let total = clusters(launch);
+    let total = launch.cluster_count();
     let size = launch.cluster_blocks() as usize;
     let finished = AtomicU64::new(0);
     let mut machine = Machine::new(launch, &finished);

@@ -122,8 +122,8 @@ pub(crate) struct Machine<'p> {
     pub search: Search,
     /// The number of blocks of the launch that have ended.
     pub finished: &'p AtomicU64,
-    /// The blocks that may begin in place of ended ones.
-    pub supply: Option<Supply<'p>>,
+    /// Where blocks come from that begin in place of ended ones, and the executed instructions from which on the worker takes them.
+    pub supply: Option<(&'p Supply, u64)>,
     /// The copy whose accesses are recorded.
     pub copying: Copying,
     /// The generated code; nothing while it runs.

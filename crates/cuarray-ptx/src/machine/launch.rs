@@ -211,6 +211,11 @@ impl Launch<'_> {
         self.cluster_extents().iter().product()
     }
 
+    /// The number of clusters: of blocks, if the launch has no clusters.
+    pub(super) fn cluster_count(&self) -> u64 {
+        self.clusters().iter().map(|extent| u64::from(*extent)).product()
+    }
+
     /// The clusters of the grid along x, y and z.
     pub(super) fn clusters(&self) -> [u32; 3] {
         let extents = self.cluster_extents();

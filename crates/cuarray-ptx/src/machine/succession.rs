@@ -3,23 +3,40 @@
 //! Each does what the loops over warps and blocks would do, whose state is in the machine. Where anything else is due, the code returns to
 //! these loops.
 
-#![cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
-
 use super::Machine;
 use super::block::Round;
-use super::grid::Shared;
+use super::launch::Launch;
 use super::warp::{Fragment, Waiting, Warp};
 use std::mem::swap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The blocks of a launch that a worker may take itself.
-#[derive(Clone, Copy)]
-pub(crate) struct Supply<'p> {
-    pub shared: &'p Shared,
-    /// The number of blocks that may begin before the worker returns to its loop.
-    pub left: u32,
+/// The clusters of a launch that workers share, and what they have done.
+pub(crate) struct Supply {
+    pub next: AtomicU64,
+    /// The first failed cluster.
+    pub failed: AtomicU64,
+    pub executed: AtomicU64,
+    /// The number of blocks that have ended.
+    pub finished: AtomicU64,
 }
 
+impl Default for Supply {
+    fn default() -> Supply {
+        let [next, executed, finished] = std::array::from_fn(|_| AtomicU64::new(0));
+        Supply { next, failed: AtomicU64::new(u64::MAX), executed, finished }
+    }
+}
+
+impl Supply {
+    /// The number of the next cluster to run, if there is one. Clusters after a failed one need not run. A cluster before it may still fail
+    /// earlier.
+    pub(super) fn take(&self, launch: &Launch<'_>) -> Option<u64> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        (number < launch.cluster_count() && number <= self.failed.load(Ordering::Relaxed)).then_some(number)
+    }
+}
+
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
 impl Machine<'_> {
     /// Whether something is due when the turn of the running warp ends, besides the turn of the next one.
     #[inline(always)]
@@ -124,17 +141,16 @@ impl Machine<'_> {
 
     /// Ends the block, whose other warps have ended, and begins the next one.
     fn replace_block(&mut self) -> bool {
-        let Some(Supply { shared, left }) = self.supply.filter(|supply| supply.left > 0) else { return false };
+        let Some((supply, _)) = self.supply.filter(|(_, until)| self.executed < *until) else { return false };
         if !self.block.printed.is_empty() || self.cluster().pending.count > 0 || self.search.on {
             return false;
         }
-        let Some(number) = shared.take(self.launch) else { return false };
-        self.supply = Some(Supply { shared, left: left - 1 });
+        let Some(number) = supply.take(self.launch) else { return false };
         self.search.stamp += 1;
         self.polls.end_turn(false, 0);
         self.end_block_turn();
         self.end_block();
-        shared.finished.fetch_add(1, Ordering::Relaxed);
+        supply.finished.fetch_add(1, Ordering::Relaxed);
         self.settle_updates(None);
         self.start_alone(number);
         self.begin_block_turn(1);

@@ -164,7 +164,6 @@ impl Warp {
     }
 
     /// Becomes another warp with threads in all lanes, in the frame of the kernel.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub(super) fn restart(&mut self, number: u32, frame: usize, function: &Function) {
         self.begin(number, 32, function);
         self.frames[frame].clear(function);

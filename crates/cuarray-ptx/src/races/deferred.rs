@@ -168,10 +168,6 @@ impl Deferred {
     }
 
     #[inline(always)]
-    #[cfg_attr(
-        not(any(target_arch = "x86_64", test)),
-        expect(dead_code, reason = "only code for AVX2 and tests use it")
-    )]
     fn add(&mut self, base: u32, reads: &[(u32, i32)]) {
         let each = reads.iter().map(|(pc, offset)| Listed::Groups { pc: *pc, base, offset: *offset as u32 });
         self.listed.extend(each);
