@@ -21,9 +21,9 @@ pub(super) fn starting_at(address: u64) -> Option<Range<u64>> {
     let (page, size) = (page_size(), word & !FLAGS);
     let end = start.checked_add(size).filter(|_| size >= page && size.is_multiple_of(16))?;
     let is_block = if word & MAPPED != 0 {
-        // A separate mapping, of whole pages, with an offset for alignment.
+        // A separate mapping, of whole pages, with an offset for alignment. Since glibc 2.43, the size leaves out its last two words.
         let first = start.checked_sub(before)?;
-        first.is_multiple_of(page) && end.is_multiple_of(page) && before < size
+        first.is_multiple_of(page) && [0, page - 16].contains(&(end % page)) && before < size
     } else {
         let [_, next] = words_at(end)?;
         next & PREVIOUS_IN_USE != 0 && next & !FLAGS >= 16
@@ -58,6 +58,26 @@ mod tests {
                 assert_eq!(starting_at(start + 8), None);
                 libc::free(memory);
             }
+        }
+    }
+
+    #[test]
+    fn separate_mapping_is_a_block_with_and_without_its_last_two_words() {
+        let page = page_size() as usize;
+        let layout = std::alloc::Layout::from_size_align(3 * page, page).unwrap();
+        // SAFETY: the size is not zero, the words lie in the memory at its alignment, and it is freed once with its layout.
+        unsafe {
+            let memory = std::alloc::alloc_zeroed(layout);
+            let start = memory.expose_provenance() as u64;
+            let found = |size: u64| {
+                memory.cast::<[u64; 2]>().write([0, size | MAPPED]);
+                starting_at(start + 16)
+            };
+            let whole = 3 * page as u64;
+            assert_eq!(found(whole), Some(start + 16..start + whole));
+            assert_eq!(found(whole - 16), Some(start + 16..start + whole - 16));
+            assert_eq!(found(whole - 32), None);
+            std::alloc::dealloc(memory, layout);
         }
     }
 
