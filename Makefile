@@ -262,9 +262,8 @@ test-distributed: peers $(DISTRIBUTED) ## run the tests and examples of Dask and
 	$(call say,Dask and Ray on the simulated driver)
 	$(DISTRIBUTED_VENV)/bin/python -m pytest $(DISTRIBUTED_TESTS) examples/dask_and_ray --cuarray-sim $(call expected_skips,distributed)
 
-# Runs in a folder of Debian's unstable release, by chroot, so it asks for root.
 .PHONY: test-newest-python
-test-newest-python: $(NEWEST_PYTHON) $(SIM_WHEEL) $(WHEEL) ## run the tests of the simulator that need no compiler with Python 3.14 and 3.15, by debootstrap
+test-newest-python: $(NEWEST_PYTHON) $(SIM_WHEEL) $(WHEEL) ## run the tests of the simulator that need no compiler with Python 3.14 and 3.15 of Debian's unstable release
 	$(call say,Tests of the simulator with the newest versions of Python)
 	$(BIN)/python -m environments.newest_python $(call expected_skips,newest-python)
 

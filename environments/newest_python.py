@@ -1,21 +1,21 @@
 """The newest versions of Python, of Debian's unstable release: their installation in a folder, and the tests that run there.
 
-``make test-newest-python`` needs debootstrap, and root for it and for ``chroot``; another user has ``sudo``. The folder has no compiler and no peers,
-so tests that need them are left out. Mounts end with the command that needs them, because it runs in a mount namespace.
+The packages are unpacked into `build/newest-python`, not installed. ``make test-newest-python`` runs each command there by ``chroot``, in separate
+namespaces of users and mounts, so it needs no root. The folder has no compiler and no peers, so tests that need them are left out.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from pathlib import Path
 
-from . import steps
+from . import debian, steps
 
 __all__ = ["install", "main"]
 
 FOLDER = Path("build", "newest-python")
+ROOT = FOLDER / "root"
 VERSIONS = ("3.14", "3.15")
 
 # Results of these libraries do not depend on the version of Python. They take most of the time, and some need peers.
@@ -38,24 +38,25 @@ IN_FOLDER = """
 set -e
 root="$1"; here="$2"; packages="$3"; place="$root$4"; shift 4
 mkdir -p "$root$here" "$place"
-mount -t proc proc "$root/proc"
+mount --rbind /proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount --bind "$here" "$root$here"
-[ "$UPDATE" = 1 ] || mount -o remount,bind,ro "$root$here"
 mount --bind "$packages" "$place"
 exec chroot "$root" sh -c 'cd "$0" && exec "$@"' "$here" "$@"
 """
 
 
 def install() -> None:
-    """Install Debian with the interpreters, and the packages of the tests for each."""
-    if shutil.which("debootstrap", path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None:
-        raise steps.Failure("debootstrap is missing: apt-get install debootstrap debian-archive-keyring")
-    if FOLDER.exists():
-        steps.run(*_as_root(), "rm", "-rf", "--one-file-system", FOLDER)
-    FOLDER.mkdir(parents=True)
-    interpreters = ",".join(f"python{version}" for version in VERSIONS)
-    steps.run(*_as_root(), "debootstrap", "--variant=minbase", f"--include={interpreters}", "sid", FOLDER / "root")
+    """Unpack the interpreters with Debian's essential packages, and install the packages of the tests for each."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    ROOT.mkdir(parents=True)
+    interpreters = [f"python{version}" for version in VERSIONS]
+    packages = debian.download(FOLDER / "apt", "sid", "?essential", *interpreters, with_all=True)
+    # The first one has the links from /bin and /lib to /usr.
+    packages.sort(key=lambda package: not package.name.startswith("base-files_"))
+    for package in packages:
+        debian.unpack(package, ROOT)
+    shutil.rmtree(FOLDER / "apt")
     for version in VERSIONS:
         _pip(version, *steps.pinned("newest-python"))
 
@@ -87,13 +88,9 @@ def _run(version: str, *command: str) -> None:
     settings = ("env", "PYTHONDONTWRITEBYTECODE=1", "HYPOTHESIS_STORAGE_DIRECTORY=/tmp/hypothesis")
     place = f"/usr/local/lib/python{version}/dist-packages"
     here = Path.cwd()
-    mounts = (here / FOLDER / "root", here, here / FOLDER / version, place)
-    start = (*_as_root(), "unshare", "--mount", "--propagation", "private", "sh", "-c", IN_FOLDER, "sh")
+    mounts = (here / ROOT, here, here / FOLDER / version, place)
+    start = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", IN_FOLDER, "sh")
     steps.run(*start, *mounts, *settings, *command)
-
-
-def _as_root() -> tuple[str, ...]:
-    return () if os.geteuid() == 0 else ("sudo", "--preserve-env=UPDATE")
 
 
 if __name__ == "__main__":

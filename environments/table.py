@@ -50,7 +50,7 @@ ENVIRONMENTS = {
     "build/nvcc/.installed": Environment("nvcc and CMake", "160 MB to download, 430 MB on disk", steps.nvcc),
     "build/nvjitlink/.installed": Environment("nvJitLink", "40 MB to download, 112 MB on disk", steps.nvjitlink),
     "build/newest-python/.installed": Environment(
-        "Python 3.14 and 3.15 of Debian's unstable release", "200 MB to download, 740 MB on disk", newest_python.install
+        "Python 3.14 and 3.15 of Debian's unstable release", "130 MB to download, 360 MB on disk", newest_python.install
     ),
     "build/aarch64/.installed": Environment(
         "Python for aarch64, and qemu, of Debian's stable release",
