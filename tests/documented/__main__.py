@@ -111,9 +111,14 @@ def _last(text: str, start: str) -> str:
 
 
 def _newest_python() -> str:
-    """Return the newest interpreter of the machine that this project supports."""
+    """Return the newest interpreter of the machine that this project supports. A name may be found and not run: pyenv has one for each version."""
     names = [f"python3.{minor}" for minor in range(15, 10, -1)]
-    return next((found for name in names if (found := shutil.which(name))), sys.executable)
+    return next((found for name in names if (found := shutil.which(name)) and _runs(found)), sys.executable)
+
+
+def _runs(python: str) -> bool:
+    """Return whether an interpreter runs and makes environments."""
+    return subprocess.run([python, "-c", "import ensurepip, venv"], capture_output=True, check=False).returncode == 0
 
 
 def _output(*command: str | Path) -> str:
