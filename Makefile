@@ -592,7 +592,8 @@ test-aarch64-rust: $(AARCH64) ## the first part of `make test-aarch64`
 	$(call say,Rust tests for aarch64)
 	$(need_arm)
 	rustup target add $(ARM)
-	$(ARM_SETTINGS) $(ON_ARM) run cargo test --no-fail-fast --profile quick --target $(ARM) --features cuarray/half,cuarray/ndarray --tests
+	$(ARM_SETTINGS) CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="env PATH=$(CURDIR)/build/aarch64/bin:$$PATH" \
+	    $(ON_ARM) run cargo test --no-fail-fast --profile quick --target $(ARM) --features cuarray/half,cuarray/ndarray --tests
 
 .PHONY: test-aarch64-python
 test-aarch64-python: $(AARCH64) ## the second part of `make test-aarch64`
