@@ -191,7 +191,8 @@ impl Machine<'_> {
         self.search.tick = self.executed + TICK;
         let fragments = &self.block.warps[warp].fragments;
         let pc = fragments.iter().map(|fragment| fragment.pc).min().unwrap_or(0);
-        let ended = self.launch.service.tick(pc, self.finished.load(std::sync::atomic::Ordering::Relaxed));
+        let finished = self.finished.load(std::sync::atomic::Ordering::Relaxed) + self.ended;
+        let ended = self.launch.service.tick(pc, finished);
         if let Some(kind) = ended {
             self.fail_block(kind);
         }

@@ -153,6 +153,8 @@ impl<'a> Machine<'a> {
             search: Search::default(),
             finished,
             supply: None,
+            taken: 0..0,
+            ended: 0,
             native: Some(Box::new(Native::new(launch))),
             #[cfg(target_arch = "x86_64")]
             journal: Journal::new(launch),
@@ -245,7 +247,7 @@ fn work(launch: &Launch<'_>, shared: &Shared, mut help: Option<impl FnOnce()>) {
     };
     machine.races.grid.sequential = launch.cluster_blocks() == 1;
     let (mut printed, mut blocks) = (Vec::new(), Vec::new());
-    while let Some(number) = shared.supply.take(launch) {
+    while let Some(number) = shared.supply.take(launch, &mut machine.taken) {
         let before = machine.executed;
         if launch.cluster_blocks() > 1 {
             machine.turns.begin(number);
@@ -262,7 +264,8 @@ fn work(launch: &Launch<'_>, shared: &Shared, mut help: Option<impl FnOnce()>) {
         }
         let number = machine.clusters[machine.block.cluster].number;
         shared.supply.executed.fetch_add(machine.executed - before, Ordering::Relaxed);
-        shared.supply.finished.fetch_add(launch.cluster_blocks().into(), Ordering::Relaxed);
+        let ended = std::mem::take(&mut machine.ended) + u64::from(launch.cluster_blocks());
+        shared.supply.finished.fetch_add(ended, Ordering::Relaxed);
         blocks.iter_mut().for_each(|block| machine.settle_updates(Some(block)));
         machine.settle_updates(None);
         for block in blocks.iter_mut().chain([&mut machine.block]).filter(|block| !block.printed.is_empty()) {

@@ -29,6 +29,7 @@ use crate::races::Races;
 use crate::races::causality::Causality;
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
 /// The execution of one block.
@@ -122,6 +123,10 @@ pub(crate) struct Machine<'p> {
     pub search: Search,
     /// The number of blocks of the launch that have ended.
     pub finished: &'p AtomicU64,
+    /// The number of ended blocks that `finished` does not have yet.
+    pub ended: u64,
+    /// The clusters that the worker has taken and not started.
+    pub taken: Range<u64>,
     /// Where blocks come from that begin in place of ended ones, and the executed instructions from which on the worker takes them.
     pub supply: Option<(&'p Supply, u64)>,
     /// The copy whose accesses are recorded.

@@ -8,6 +8,7 @@ use super::block::Round;
 use super::launch::Launch;
 use super::warp::{Fragment, Waiting, Warp};
 use std::mem::swap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The clusters of a launch that workers share, and what they have done.
@@ -20,6 +21,10 @@ pub(crate) struct Supply {
     pub finished: AtomicU64,
 }
 
+/// The least parts of the clusters that each worker takes, and the most clusters of a part.
+const PARTS: u64 = 32;
+const MOST: u64 = 16;
+
 impl Default for Supply {
     fn default() -> Supply {
         let [next, executed, finished] = std::array::from_fn(|_| AtomicU64::new(0));
@@ -28,11 +33,17 @@ impl Default for Supply {
 }
 
 impl Supply {
-    /// The number of the next cluster to run, if there is one. Clusters after a failed one need not run. A cluster before it may still fail
-    /// earlier.
-    pub(super) fn take(&self, launch: &Launch<'_>) -> Option<u64> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        (number < launch.cluster_count() && number <= self.failed.load(Ordering::Relaxed)).then_some(number)
+    /// The number of the next cluster to run, if there is one. A worker takes several at once if there are many: they are in `taken`. Clusters after
+    /// a failed one need not run. A cluster before it may still fail earlier.
+    pub(super) fn take(&self, launch: &Launch<'_>, taken: &mut Range<u64>) -> Option<u64> {
+        let total = launch.cluster_count();
+        let number = taken.next().unwrap_or_else(|| {
+            let count = (total / (PARTS * launch.workers.max(1) as u64)).clamp(1, MOST);
+            let first = self.next.fetch_add(count, Ordering::Relaxed);
+            *taken = first + 1..first + count;
+            first
+        });
+        (number < total && number <= self.failed.load(Ordering::Relaxed)).then_some(number)
     }
 }
 
@@ -145,12 +156,12 @@ impl Machine<'_> {
         if !self.block.printed.is_empty() || self.cluster().pending.count > 0 || self.search.on {
             return false;
         }
-        let Some(number) = supply.take(self.launch) else { return false };
+        let Some(number) = supply.take(self.launch, &mut self.taken) else { return false };
         self.search.stamp += 1;
         self.polls.end_turn(false, 0);
         self.end_block_turn();
         self.end_block();
-        supply.finished.fetch_add(1, Ordering::Relaxed);
+        self.ended += 1;
         self.settle_updates(None);
         self.start_alone(number);
         self.begin_block_turn(1);
