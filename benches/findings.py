@@ -100,6 +100,22 @@ def _launches():
             total += a[y, k] * b[k, x]
         product[y, x] = total
 
+    width = TILE + 1
+
+    @cuda.jit
+    def padded_product(a, b, product):
+        left = cuda.shared.array((TILE, width), float32)
+        column, row = cuda.grid(2)
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        total = float32(0)
+        for step in range(a.shape[1] // TILE):
+            left[y, x] = a[row, step * TILE + x]
+            cuda.syncthreads()
+            for k in range(TILE):
+                total += left[y, k] * b[step * TILE + k, column]
+            cuda.syncthreads()
+        product[row, column] = total
+
     numbers = np.random.default_rng(1)
     values = lambda *shape: numbers.random(shape, np.float32)  # noqa: E731
     zeros = lambda *shape: np.zeros(shape, np.float32)  # noqa: E731
@@ -119,6 +135,7 @@ def _launches():
         "stencil, 1,024 by 1,024": (stencil, (32, 128), (32, 8), [values(1024, 1024), zeros(1024, 1024)]),
         "stencil in two colors, 1,024 by 1,024": (red_black, (32, 128), (32, 8), [values(1024, 1024), 0]),
         "product without tiles, 256 by 256": (plain_product, (8, 32), (32, 8), square(256)),
+        "product of a tile with a further column, 256 by 256": (padded_product, (16, 16), (TILE, TILE), square(256)),
         "a column of 262,144 structures": (column, 1024, 256, [values(_COUNT // 4, 4)]),
         "gather of 131,072": (gather, 512, 256, [places, values(_COUNT), zeros(_COUNT // 8)]),
         "scatter of 131,072": (scatter, 512, 256, [places, values(_COUNT // 8), zeros(_COUNT)]),
