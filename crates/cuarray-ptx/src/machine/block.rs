@@ -376,8 +376,8 @@ impl Machine<'_> {
             self.block.set_written(reserved.start, reserved.end);
         }
         self.block.printed.clear();
-        self.watch_block(number, threads.div_ceil(32) as usize);
         let warps = threads.div_ceil(32);
+        self.watch_block(number, warps as usize);
         self.block.warps.resize_with(warps as usize, Warp::ended);
         self.block.unstarted = u32::MAX.checked_shr(32 - warps).unwrap_or(0);
         if self.has_clusters() {

@@ -175,6 +175,21 @@ impl Machine<'_> {
         (self.pc, self.frame, self.active, self.warp.fragments.len())
     }
 
+    /// The address of a lane, without the offset of the instruction.
+    ///
+    /// # Safety
+    /// The instruction is an access that was executed in the running frame, so its addresses are in a register or constant of the width that its
+    /// mode states. The lane is less than 32.
+    pub(super) unsafe fn address_of(&self, instruction: &Instruction, lane: usize) -> u64 {
+        // SAFETY: this function's contract.
+        unsafe {
+            match is_wide(instruction.c) {
+                true => self.slots::<u64>(instruction.a).add(lane).read(),
+                false => self.slots::<u32>(instruction.a).add(lane).read().into(),
+            }
+        }
+    }
+
     /// The memory that the last access of an instruction has found, for accesses whose addresses span so many bytes.
     fn found_memory(&mut self, instruction: &Instruction, span: u64) -> Option<Site> {
         let pc = self.pc as usize - 1;
@@ -182,13 +197,8 @@ impl Machine<'_> {
             GENERIC | GLOBAL => {}
             SHARED if self.journal.on => {
                 let lane = Machine::first(self.active) as usize;
-                // SAFETY: the access was executed, so its addresses are in a register or constant of the width that its mode states.
-                let address = unsafe {
-                    match is_wide(instruction.c) {
-                        true => self.slots::<u64>(instruction.a).add(lane).read(),
-                        false => self.slots::<u32>(instruction.a).add(lane).read().into(),
-                    }
-                };
+                // SAFETY: the access was executed.
+                let address = unsafe { self.address_of(instruction, lane) };
                 return self.written_shared(address.wrapping_add_signed(instruction.imm), span);
             }
             _ => return None,

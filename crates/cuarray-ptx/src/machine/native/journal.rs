@@ -179,13 +179,15 @@ impl Machine<'_> {
                     continue;
                 }
             }
+            let mut notes = false;
             if entry.region == SHARED {
                 // The next accesses may have to be compared at once.
                 listing = None;
-            }
-            let notes = entry.region != SHARED && !(self.recorder.ordering.is_none() && self.journal.was_noted(&entry));
-            if !notes && entry.region != SHARED && (!self.races.on || self.is_only_read(entry.region as usize)) {
-                continue;
+            } else {
+                notes = self.recorder.ordering.is_some() || !self.journal.was_noted(&entry);
+                if !notes && (!self.races.on || self.is_only_read(entry.region as usize)) {
+                    continue;
+                }
             }
             let shape = Shape::new(access.pointers(entry.host), access.rows, (entry.region, host));
             let mut digests = [0; 32];

@@ -86,12 +86,11 @@ impl Machine<'_> {
         }
         // SAFETY: the running code is kept as long as the program.
         let Some(pattern) = unsafe { &*self.journal.compiled }.patterns.get(&site) else { return };
-        // SAFETY: the access was executed, so its addresses are in a register or constant of the width that its mode states.
-        let first = unsafe {
-            match is_wide(instruction.c) {
-                true => self.slots::<u64>(instruction.a).read().wrapping_add_signed(pattern.low.into()),
-                false => self.slots::<u32>(instruction.a).read().wrapping_add_signed(pattern.low).into(),
-            }
+        // SAFETY: the access was executed.
+        let address = unsafe { self.address_of(instruction, 0) };
+        let first = match is_wide(instruction.c) {
+            true => address.wrapping_add_signed(pattern.low.into()),
+            false => (address as u32).wrapping_add_signed(pattern.low).into(),
         };
         if first >= OFFSETS || self.block.number >= (u64::MAX >> BLOCK) - 1 {
             return;
