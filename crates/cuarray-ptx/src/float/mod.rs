@@ -346,5 +346,7 @@ pub(crate) fn integral(format: Format, bits: u64, rounding: Rounding) -> u64 {
     }
 }
 
+pub(crate) mod functions;
+pub(crate) mod lanewise;
 #[cfg(test)]
 mod tests;

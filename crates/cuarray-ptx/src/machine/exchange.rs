@@ -2,20 +2,21 @@
 //!
 //! An instruction with a member mask (`.sync`) waits until every lane of the mask has arrived or exited: see [`members`](super::members).
 
+use super::lanes::versions;
 use super::members::Value;
 use super::{Flow, Machine};
-use crate::machine::program::Instruction;
+use crate::machine::program::{Exec, Instruction};
 
 impl Machine<'_> {
     /// # Safety
     /// `target` is a register with slots of 32 bits.
+    #[inline(always)]
     unsafe fn set32(&mut self, target: u32, values: &[u32; 32]) {
         // SAFETY: this function's contract.
         unsafe {
-            let target = self.slots::<u32>(target);
-            for lane in (0..32).filter(|lane| self.mask >> lane & 1 == 1) {
-                target.add(lane).write(values[lane]);
-            }
+            let target = self.slots::<[u32; 32]>(target);
+            let (old, mask) = (target.read(), self.mask);
+            target.write(std::array::from_fn(|lane| if mask >> lane & 1 == 1 { values[lane] } else { old[lane] }));
         }
     }
 }
@@ -29,10 +30,33 @@ pub(crate) unsafe fn warp_barrier(machine: &mut Machine<'_>, instruction: &Instr
 /// A bit of a shuffle's mode: the instruction has no `.sync`, and all lanes as its member mask.
 pub(crate) const WITHOUT_SYNC: i64 = 4;
 
-/// `shfl.sync`: copies `a` of a source lane to `d`. The mode `imm` (up, down, bfly, idx; [`WITHOUT_SYNC`]), the offset `b`, and the clamp
-/// and segment mask `c` select the source lane. The value of a lane that takes no part is undefined. The first extra operand is an optional
-/// predicate, which is set if the source lane is in range. The second one is the member mask.
-pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
+/// Where a lane takes its value in a shuffle: another lane by the offset, with the first and the last lane of its segment, and whether it is in
+/// range.
+pub(crate) trait Mode {
+    fn source(lane: u32, by: u32, first: u32, last: u32, segment: u32) -> (u32, bool);
+}
+
+macro_rules! modes {
+    ($($name:ident: |$lane:ident, $by:ident, $first:ident, $last:ident, $segment:ident| $source:expr;)*) => {$(
+        pub(crate) struct $name;
+        impl Mode for $name {
+            #[inline(always)]
+            fn source($lane: u32, $by: u32, $first: u32, $last: u32, $segment: u32) -> (u32, bool) { $source }
+        }
+    )*};
+}
+modes! {
+    Up: |lane, by, _first, last, _segment| (lane.wrapping_sub(by), lane as i32 - by as i32 >= last as i32);
+    Down: |lane, by, _first, last, _segment| (lane + by, lane + by <= last);
+    Butterfly: |lane, by, _first, last, _segment| (lane ^ by, lane ^ by <= last);
+    Index: |_lane, by, first, last, segment| (first | (by & !segment), first | (by & !segment) <= last);
+}
+
+/// Copies `a` of a source lane to `d`. The mode, the offset `b`, and the clamp and segment mask `c` select the source lane. `imm` may be
+/// [`WITHOUT_SYNC`]. The value of a lane that takes no part is undefined. The first extra operand is an optional predicate, which is set if the
+/// source lane is in range. The second one is the member mask.
+#[inline(always)]
+unsafe fn body_shuffle<M: Mode>(machine: &mut Machine<'_>, instruction: &Instruction) -> Flow {
     // SAFETY: the operands are registers of 32 bits.
     unsafe {
         let member_mask = machine.extra(instruction, 1);
@@ -41,30 +65,26 @@ pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instructio
         } else if !machine.gathered(instruction, member_mask, Value::Word) {
             return Flow::Stop;
         }
-        let (source, together) = (machine.words(instruction.a), machine.gathered_lanes());
-        let (by, clamp) =
-            (machine.slots::<[u32; 32]>(instruction.b).read(), machine.slots::<[u32; 32]>(instruction.c).read());
+        let (source, together) = (machine.words(instruction.a), machine.gathered_lanes() & !machine.warp.dead);
+        let (by, clamp) = (machine.slots::<[u32; 32]>(instruction.b), machine.slots::<[u32; 32]>(instruction.c));
         let members = machine.slots::<[u32; 32]>(member_mask).read();
-        let (mut results, mut inside, mut absent) = ([0; 32], 0_u32, false);
+        let (by, clamp, mut from, mut inside) = (by.read(), clamp.read(), [0; 32], 0);
         for lane in 0..32_u32 {
-            let index = lane as usize;
-            let (by, end, segment) = (by[index] & 31, clamp[index] & 31, clamp[index] >> 8 & 31);
-            let (last, first) = ((lane & segment) | (end & !segment), lane & segment);
-            let (from, within) = match instruction.imm & 3 {
-                0 => (lane.wrapping_sub(by), lane as i32 - by as i32 >= last as i32),
-                1 => (lane + by, lane + by <= last),
-                2 => (lane ^ by, lane ^ by <= last),
-                _ => {
-                    let from = first | (by & !segment);
-                    (from, from <= last)
-                }
-            };
+            let (at, end, segment) = (lane as usize, clamp[lane as usize] & 31, clamp[lane as usize] >> 8 & 31);
+            let first = lane & segment;
+            let (source, within) = M::source(lane, by[at] & 31, first, first | (end & !segment), segment);
             inside |= u32::from(within) << lane;
-            let takes_part = |from: u32| members[index] & together & !machine.warp.dead & 1 << (from & 31) != 0;
-            results[index] = source[if within { from as usize & 31 } else { index }];
-            if within && machine.mask >> lane & 1 == 1 && !takes_part(from) {
-                results[index] = machine.absent_value(from & 31);
-                absent = true;
+            from[at] = if within { source } else { lane };
+        }
+        let mut results: [u32; 32] = std::array::from_fn(|lane| source[(from[lane] & 31) as usize]);
+        let mut absent = false;
+        if together != u32::MAX || members != [u32::MAX; 32] {
+            let taking = inside & machine.mask;
+            for lane in (0..32).filter(|lane| taking >> lane & 1 == 1) {
+                if members[lane] & together & 1 << from[lane] == 0 {
+                    results[lane] = machine.absent_value(from[lane]);
+                    absent = true;
+                }
             }
         }
         machine.set32(instruction.d, &results);
@@ -72,8 +92,13 @@ pub(crate) unsafe fn shuffle(machine: &mut Machine<'_>, instruction: &Instructio
         if predicate != super::program::LEFT_OUT {
             machine.set_predicate(predicate, inside);
         }
-        if absent { machine.end_first(shuffle, instruction) } else { Flow::Next }
+        if absent { machine.end_first(instruction.exec, instruction) } else { Flow::Next }
     }
+}
+
+versions! {
+    /// `shfl`: see [`body_shuffle`].
+    fn shuffle<M: Mode>() = body_shuffle;
 }
 
 /// `vote`: reduces the predicate `a` over the member mask `b` with the mode `imm`: all, any, uni, ballot. Without
@@ -121,8 +146,8 @@ unsafe fn matches(machine: &mut Machine<'_>, instruction: &Instruction, values: 
     unsafe {
         for group in machine.groups(instruction.b) {
             for lane in (0..32).filter(|lane| group >> lane & 1 == 1) {
-                let same = (0..32).filter(|other| group >> other & 1 == 1 && values[*other] == values[lane]);
-                results[lane] = same.fold(0, |mask, other| mask | 1 << other);
+                let same = |mask, other: usize| mask | u32::from(values[other] == values[lane]) << other;
+                results[lane] = (0..32).fold(0, same) & group;
             }
             agreed |= if results[Machine::first(group) as usize] == group { group } else { 0 };
         }

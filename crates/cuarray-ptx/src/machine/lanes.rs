@@ -14,6 +14,9 @@ use std::sync::atomic::{Ordering, compiler_fence};
 /// The number of lanes in a piece.
 const PIECE: usize = 8;
 
+/// That of an operation of many steps. The compiler does not unroll a loop over so many lanes, and vectorizes it.
+const LONG: usize = 32;
+
 /// A value in one lane of a register.
 pub(crate) trait Lane: Copy {
     /// The type of the register's slot: 32 or 64 bits.
@@ -94,15 +97,18 @@ pub(crate) use versions;
 ///
 /// The compiler vectorizes these plain loops over arrays.
 macro_rules! rows {
-    ($machine:ident, $d:ident: $D:ty, [$($source:ident: $S:ty),*], |$lane:ident| $result:expr) => {{
+    ($machine:ident, $d:ident: $D:ty, $sources:tt, |$lane:ident| $result:expr) => {
+        rows!(PIECE, $machine, $d: $D, $sources, |$lane| $result)
+    };
+    ($PIECE:ident, $machine:ident, $d:ident: $D:ty, [$($source:ident: $S:ty),*], |$lane:ident| $result:expr) => {{
         let (d, write) = ($machine.slots::<<$D as Lane>::Slot>($d), $machine.write);
         $(let $source = $machine.slots::<<$S as Lane>::Slot>($source);)*
         if write == u32::MAX {
-            for at in (0..32).step_by(PIECE) {
-                $(let $source = $source.add(at).cast::<[<$S as Lane>::Slot; PIECE]>().read();)*
-                let place = d.add(at).cast::<[<$D as Lane>::Slot; PIECE]>();
+            for at in (0..32).step_by($PIECE) {
+                $(let $source = $source.add(at).cast::<[<$S as Lane>::Slot; $PIECE]>().read();)*
+                let place = d.add(at).cast::<[<$D as Lane>::Slot; $PIECE]>();
                 let mut results = place.read();
-                for $lane in 0..PIECE {
+                for $lane in 0..$PIECE {
                     $(let $source = <$S as Lane>::read($source[$lane]);)*
                     let $lane = at + $lane;
                     results[$lane - at] = $result.write();
@@ -112,11 +118,11 @@ macro_rules! rows {
                 compiler_fence(Ordering::SeqCst);
             }
         } else {
-            for at in (0..32).step_by(PIECE) {
-                $(let $source = $source.add(at).cast::<[<$S as Lane>::Slot; PIECE]>().read();)*
-                let place = d.add(at).cast::<[<$D as Lane>::Slot; PIECE]>();
+            for at in (0..32).step_by($PIECE) {
+                $(let $source = $source.add(at).cast::<[<$S as Lane>::Slot; $PIECE]>().read();)*
+                let place = d.add(at).cast::<[<$D as Lane>::Slot; $PIECE]>();
                 let mut results = place.read();
-                for $lane in 0..PIECE {
+                for $lane in 0..$PIECE {
                     $(let $source = <$S as Lane>::read($source[$lane]);)*
                     let $lane = at + $lane;
                     let result = $result.write();
@@ -160,6 +166,48 @@ unsafe fn body3<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C) -> D + Copy>(
     let f = operation::<F>();
     // SAFETY: as above.
     unsafe { rows!(machine, d: D, [a: A, b: B, c: C], |lane| f(a, b, c)) }
+    Flow::Next
+}
+
+#[inline(always)]
+unsafe fn body_long1<A: Lane, D: Lane, F: Fn(A) -> D + Copy>(
+    machine: &mut Machine<'_>,
+    &Instruction { d, a, .. }: &Instruction,
+) -> Flow {
+    let f = operation::<F>();
+    // SAFETY: as above.
+    unsafe { rows!(LONG, machine, d: D, [a: A], |lane| f(a)) }
+    Flow::Next
+}
+
+#[inline(always)]
+unsafe fn body_long3<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C) -> D + Copy>(
+    machine: &mut Machine<'_>,
+    &Instruction { d, a, b, c, .. }: &Instruction,
+) -> Flow {
+    let f = operation::<F>();
+    // SAFETY: as above.
+    unsafe { rows!(LONG, machine, d: D, [a: A, b: B, c: C], |lane| f(a, b, c)) }
+    Flow::Next
+}
+
+/// A function with code for numbers within bounds, and with other code for all numbers. `f(a, false)` also returns whether the number is within
+/// the bounds, and `f(a, true)` uses the other code.
+#[inline(always)]
+unsafe fn body_bounded<A: Lane, D: Lane, F: Fn(A, bool) -> (D, bool) + Copy>(
+    machine: &mut Machine<'_>,
+    &Instruction { d, a, .. }: &Instruction,
+) -> Flow {
+    let f = operation::<F>();
+    // SAFETY: as above.
+    unsafe {
+        let numbers = machine.slots::<A::Slot>(a);
+        let within = (0..32).fold(true, |within, lane| within & f(A::read(numbers.add(lane).read()), false).1);
+        match within {
+            true => rows!(LONG, machine, d: D, [a: A], |lane| f(a, false).0),
+            false => rows!(LONG, machine, d: D, [a: A], |lane| f(a, true).0),
+        }
+    }
     Flow::Next
 }
 
@@ -245,6 +293,18 @@ unsafe fn body_masks<F: Fn(u32, u32) -> u32 + Copy>(machine: &mut Machine<'_>, i
 versions! {
     /// `d = f(a)`.
     fn map1<A: Lane, D: Lane, F: Fn(A) -> D>(F) = body1;
+}
+versions! {
+    /// `d = f(a)`, in many steps.
+    fn map_long1<A: Lane, D: Lane, F: Fn(A) -> D>(F) = body_long1;
+}
+versions! {
+    /// `d = f(a, b, c)`, in many steps.
+    fn map_long3<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C) -> D>(F) = body_long3;
+}
+versions! {
+    /// `d = f(a)`; see [`body_bounded`].
+    fn map_bounded<A: Lane, D: Lane, F: Fn(A, bool) -> (D, bool)>(F) = body_bounded;
 }
 versions! {
     /// `d = f(a, b)`.

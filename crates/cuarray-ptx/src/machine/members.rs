@@ -48,7 +48,8 @@ fn groups(members: &[u32; 32], lanes: u32) -> impl Iterator<Item = u32> + use<> 
     let (members, mut left) = (*members, lanes);
     std::iter::from_fn(move || {
         let first = (left != 0).then(|| members[Machine::first(left) as usize])?;
-        let group = bits(left).filter(|lane| members[*lane as usize] == first).fold(0, |group, lane| group | 1 << lane);
+        let equal = |group, lane: usize| group | u32::from(members[lane] == first) << lane;
+        let group = (0..32).fold(0, equal) & left;
         left &= !group;
         Some(group)
     })

@@ -10,7 +10,7 @@ use super::draft::Operand;
 use crate::Error;
 use crate::grammar::ast::Instruction;
 use crate::grammar::types::Type;
-use crate::machine::lanes::{map1, map2, map3};
+use crate::machine::lanes::{map_long3, map1, map2, map3};
 use crate::machine::program::Exec;
 
 /// An operation with one target.
@@ -64,8 +64,8 @@ pub(super) fn operation(opcode: &str, ty: Type, amount: bool, wraps: Option<usiz
         "bfe" => {
             sources = vec![ty, U32, U32];
             match ty {
-                U32 => Some(map3(|a: u32, b: u32, c: u32| extract(u64::from(a), b, c, 32, false) as u32)),
-                S32 => Some(map3(|a: u32, b: u32, c: u32| extract(u64::from(a), b, c, 32, true) as u32)),
+                U32 => Some(map_long3(|a: u32, b: u32, c: u32| extract(u64::from(a), b, c, 32, false) as u32)),
+                S32 => Some(map_long3(|a: u32, b: u32, c: u32| extract(u64::from(a), b, c, 32, true) as u32)),
                 U64 => Some(map3(|a: u64, b: u32, c: u32| extract(a, b, c, 64, false))),
                 S64 => Some(map3(|a: u64, b: u32, c: u32| extract(a, b, c, 64, true))),
                 _ => None,
@@ -109,7 +109,7 @@ impl<'a> Builder<'_, 'a> {
         );
         let d = self.target(&operands[0], ty)?;
         let exec = match ty {
-            Type::B32 => map3(|a: u32, b: u32, c: u32| put_bits(u64::from(a), u64::from(b), c, 32) as u32),
+            Type::B32 => map_long3(|a: u32, b: u32, c: u32| put_bits(u64::from(a), u64::from(b), c, 32) as u32),
             Type::B64 => map3(|a: u64, b: u64, c: u32| put_bits(a, b, c, 64)),
             _ => return self.refuse(instruction),
         };
@@ -155,29 +155,24 @@ fn nth_set(mask: u32, base: u32, offset: i32) -> u32 {
 }
 
 /// `bfe`: a field, extended by its sign if it is signed.
+#[inline(always)]
 fn extract(a: u64, start: u32, length: u32, bits: u32, signed: bool) -> u64 {
     let (start, length) = (start & 255, length & 255);
-    if length == 0 {
-        return 0;
-    }
-    let top = (start + length - 1).min(bits - 1);
-    let sign = signed && a >> top & 1 == 1;
+    let top = (start + length).wrapping_sub(1).min(bits - 1);
+    let sign = signed && length != 0 && a >> top & 1 == 1;
     let field = if start >= bits { 0 } else { a >> start };
     let kept = length.min(bits.saturating_sub(start));
-    let ones = |count: u32| if count >= 64 { u64::MAX } else { (1 << count) - 1 };
-    let field = field & ones(kept);
-    if sign { field | !ones(kept) } else { field }
+    let ones = if kept >= 64 { u64::MAX } else { (1 << kept) - 1 };
+    if sign { field | !ones } else { field & ones }
 }
 
 /// `bfi`: the low bits of `a` inserted into `b`; start and length of the field are packed.
+#[inline(always)]
 fn put_bits(a: u64, b: u64, packed: u32, bits: u32) -> u64 {
     let (start, length) = (packed & 255, packed >> 8 & 255);
-    if start >= bits || length == 0 {
-        return b;
-    }
     let ones = if length >= 64 { u64::MAX } else { (1 << length) - 1 };
-    let field = ones << start;
-    (b & !field) | ((a << start) & field)
+    let field = if start >= bits { 0 } else { ones << start };
+    (b & !field) | ((a << (start & 63)) & field)
 }
 
 /// `bmsk`: `length` ones from a position on.

@@ -68,15 +68,17 @@ macro_rules! carry {
                 let b = machine.slots::<[$ty; 32]>(instruction.b).read();
                 let without = if SUBTRACTS { u32::MAX } else { 0 };
                 let flag = if instruction.imm == 1 { machine.predicate(instruction.c) } else { without };
-                let (d, mut out) = (machine.slots::<$ty>(instruction.d), 0_u32);
-                for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
+                let (d, mask, mut out) = (machine.slots::<[$ty; 32]>(instruction.d), machine.mask, 0_u32);
+                let mut results = d.read();
+                for lane in 0..32 {
                     let carry = (flag >> lane & 1) as $ty;
                     let other = if SUBTRACTS { !b[lane] } else { b[lane] };
                     let (first, one) = a[lane].overflowing_add(other);
                     let (result, two) = first.overflowing_add(carry);
-                    d.add(lane).write(result);
-                    out |= u32::from(one || two) << lane;
+                    results[lane] = if mask >> lane & 1 == 1 { result } else { results[lane] };
+                    out |= u32::from(one | two) << lane;
                 }
+                d.write(results);
                 let target = machine.extra(instruction, 0);
                 machine.set_predicate(target, out);
             }

@@ -76,8 +76,14 @@ impl<'a> Builder<'_, 'a> {
         };
         let written = usize::from(p != Operand::Nothing);
         let extra = vec![p, members];
-        let imm = mode as i64 | if sync { 0 } else { exec::WITHOUT_SYNC };
-        Ok(Draft { d, a, b, c, extra, written, imm, ..self.draft(exec::shuffle) })
+        let imm = if sync { 0 } else { exec::WITHOUT_SYNC };
+        let exec = match mode {
+            0 => exec::shuffle::<exec::Up>(),
+            1 => exec::shuffle::<exec::Down>(),
+            2 => exec::shuffle::<exec::Butterfly>(),
+            _ => exec::shuffle::<exec::Index>(),
+        };
+        Ok(Draft { d, a, b, c, extra, written, imm, ..self.draft(exec) })
     }
 
     /// `vote`.

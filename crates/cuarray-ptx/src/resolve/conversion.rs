@@ -7,14 +7,15 @@ use super::builder::Builder;
 use super::draft::{Draft, Operand};
 use super::floating::{code, direction, saturated};
 use super::operand::{Modifiers, spelled};
+use super::quick_conversion::{quick, quick_pair};
 use crate::Error;
-use crate::float::{self, BF16, F16, F32, F64, Format, Rounding};
+use crate::float::{self, BF16, F16, F32, F64, Format};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};
 use crate::machine::address_windows::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use crate::machine::cluster;
-use crate::machine::lanes::{compare, map_coded, map1, map2, masks};
-use crate::machine::program::{Constant, Exec};
+use crate::machine::lanes::{compare, map_coded, map2, masks};
+use crate::machine::program::Constant;
 
 /// The types of a conversion by their number in its code.
 const TYPES: [Type; 12] = [
@@ -59,9 +60,9 @@ const PACKED: [(&str, u32, i32); 8] = [
 ];
 
 /// Rounds to an integer of the same format.
-const INTEGRAL: i64 = 1 << 16;
+pub(super) const INTEGRAL: i64 = 1 << 16;
 /// Saturates to the greatest finite number.
-const FINITE: i64 = 1 << 17;
+pub(super) const FINITE: i64 = 1 << 17;
 
 /// Converts bits of one type to bits of another. The code holds rounding and flags, then the two types.
 fn converted(bits: u64, how: i64) -> u64 {
@@ -212,8 +213,7 @@ impl<'a> Builder<'_, 'a> {
         let (wide_source, wide_target) = (declared.width() == Width::W64, target.width() == Width::W64);
         // A register wider than the result is filled by sign extension. A 16-bit register or float keeps 16 bits only.
         let narrow16 = target.bits() == 16 || to.bits() == 16 && to.is_float();
-        let quick = if narrow16 { None } else { quick(from, to, how, wide_source, wide_target) };
-        if let Some(exec) = quick {
+        if let Some(exec) = quick((from, to), how, (wide_source, wide_target), narrow16) {
             self.emit(exec, d, [a, Operand::Nothing, Operand::Nothing]);
             return Ok(());
         }
@@ -242,11 +242,13 @@ impl<'a> Builder<'_, 'a> {
         let d = self.target(&operands[0], Type::B32)?;
         let half = if to == Type::F16x2 { Type::F16 } else { Type::BF16 };
         let types = number(Type::F32).unwrap_or(0) << 8 | number(half).unwrap_or(0) << 12;
-        let how = how | types;
-        let exec = map_coded(|a: u32, b: u32, _: u32, how: i64| {
-            (converted(a.into(), how) as u32) << 16 | (converted(b.into(), how) as u32 & 0xffff)
-        });
-        let draft = Draft { d, a, b, c: a, imm: how, ..self.draft(exec) };
+        let by_digits = || {
+            map_coded(|a: u32, b: u32, _: u32, how: i64| {
+                (converted(a.into(), how) as u32) << 16 | (converted(b.into(), how) as u32 & 0xffff)
+            })
+        };
+        let exec = quick_pair(to, how).unwrap_or_else(by_digits);
+        let draft = Draft { d, a, b, c: a, imm: how | types, ..self.draft(exec) };
         self.push(draft);
         Ok(())
     }
@@ -381,52 +383,4 @@ impl<'a> Builder<'_, 'a> {
         self.emit(exec, d, [a, by, Operand::Nothing]);
         Ok(())
     }
-}
-
-/// The common conversions as vector code.
-fn quick(from: Type, to: Type, how: i64, wide_source: bool, wide_target: bool) -> Option<Exec> {
-    use Type::{F32, F64, S32, S64, U32, U64};
-    let flags = how & (code::SATURATE | code::FLUSH | code::RELU | INTEGRAL | FINITE);
-    let integers = !from.is_float() && !to.is_float();
-    if integers && flags == 0 {
-        // The narrower type decides which bits are kept, and the sign of the source how they are extended.
-        let bits = from.bits().min(to.bits());
-        let sign = if from.bits() < to.bits() { from.is_signed() } else { to.is_signed() };
-        return Some(match (wide_source, wide_target, bits, sign) {
-            (true, true, 64, _) => map1(|a: u64| a),
-            (true, true, 32, false) => map1(|a: u64| a & 0xffff_ffff),
-            (true, true, 32, true) => map1(|a: u64| i64::from(a as i32)),
-            (true, false, 32, _) => map1(|a: u64| a as u32),
-            (false, true, 32, false) => map1(|a: u32| u64::from(a)),
-            (false, true, 32, true) => map1(|a: i32| i64::from(a)),
-            (false, false, 32, _) => map1(|a: u32| a),
-            (false, false, 16, false) => map1(|a: u32| a & 0xffff),
-            (false, false, 16, true) => map1(|a: u32| i32::from(a as i16)),
-            (false, false, 8, false) => map1(|a: u32| a & 0xff),
-            (false, false, 8, true) => map1(|a: u32| i32::from(a as i8)),
-            (false, true, 16, false) => map1(|a: u32| u64::from(a & 0xffff)),
-            (false, true, 16, true) => map1(|a: u32| i64::from(a as i16)),
-            _ => return None,
-        });
-    }
-    if wide_source != (from.bits() == 64) || wide_target != (to.bits() == 64) {
-        return None;
-    }
-    let near = direction(how) == Rounding::Near;
-    Some(match (from, to) {
-        (S32, F32) if flags == 0 && near => map1(|a: i32| a as f32),
-        (U32, F32) if flags == 0 && near => map1(|a: u32| a as f32),
-        (S64, F32) if flags == 0 && near => map1(|a: i64| a as f32),
-        (U64, F32) if flags == 0 && near => map1(|a: u64| a as f32),
-        (S32, F64) if flags == 0 => map1(|a: i32| f64::from(a)),
-        (U32, F64) if flags == 0 => map1(|a: u32| f64::from(a)),
-        (S64, F64) if flags == 0 && near => map1(|a: i64| a as f64),
-        (U64, F64) if flags == 0 && near => map1(|a: u64| a as f64),
-        (F32, F64) if flags == 0 => map1(|a: f32| super::floating::quiet64(f64::from(a))),
-        (F64, F32) if flags == 0 && near => map1(|a: f64| super::floating::quiet32(a as f32)),
-        // The manual and Rust both saturate.
-        (F32, S32) if flags == INTEGRAL && direction(how) == Rounding::Zero => map1(|a: f32| a as i32),
-        (F32, U32) if flags == INTEGRAL && direction(how) == Rounding::Zero => map1(|a: f32| a as u32),
-        _ => return None,
-    })
 }

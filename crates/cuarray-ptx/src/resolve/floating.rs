@@ -10,17 +10,19 @@
 use super::builder::Builder;
 use super::draft::Operand;
 use super::operand::Modifiers;
+use super::rounded::{both, rounded};
 use crate::Error;
-use crate::float::{self, BF16, F16, F32, F64, Format, Rounding};
+use crate::float::lanewise::{Binary16, Brain16, Half, odd};
+use crate::float::{self, BF16, F16, F32, F64, Format, Rounding, functions};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::Type;
-use crate::machine::lanes::{compare, map_coded, map1, map2, map3};
+use crate::machine::lanes::{compare, map_bounded, map_coded, map_long1, map1, map2, map3};
 use crate::machine::program::Exec;
 
 /// The bits of a code: the rounding mode, and what happens to the result.
 pub(super) mod code {
     /// The bits of the rounding mode; see [`super::direction`].
-    pub(super) const ROUNDING: i64 = 7;
+    pub(in crate::resolve) const ROUNDING: i64 = 7;
     pub(in crate::resolve) const FLUSH: i64 = 8;
     pub(in crate::resolve) const SATURATE: i64 = 16;
     /// Negative results become zero.
@@ -87,6 +89,7 @@ pub(super) fn saturated(format: Format, bits: u64, one: u64) -> u64 {
 }
 
 /// `min` and `max`: a number is preferred to NaN, and +0 is greater than -0.
+#[inline(always)]
 pub(super) fn extreme(format: Format, a: u64, b: u64, greatest: bool, code: i64) -> u64 {
     let sign = (a ^ b) & format.sign();
     let (a, b) = if code & code::XORSIGN != 0 { (a & !format.sign(), b & !format.sign()) } else { (a, b) };
@@ -122,7 +125,8 @@ pub(super) fn quiet64(value: f64) -> f64 {
 }
 
 /// Replaces a subnormal number by zero.
-fn flush32(value: f32) -> f32 {
+#[inline(always)]
+pub(super) fn flush32(value: f32) -> f32 {
     if value.to_bits() & 0x7f80_0000 == 0 { f32::from_bits(value.to_bits() & 0x8000_0000) } else { value }
 }
 
@@ -274,10 +278,11 @@ impl<'a> Builder<'_, 'a> {
         let fast = how & !code::FLUSH == 0;
         let flush32s = flush && ty == Type::F32;
         let exec = fast.then(|| by_processor(opcode, ty, flush32s, approximate)).flatten();
-        let exec = exec.or_else(|| by_format(opcode, ty)).or_else(|| match opcode {
-            "abs" | "neg" => sign(opcode, ty, flush32s),
-            _ => function(opcode, ty, flush),
-        });
+        let exec =
+            exec.or_else(|| rounded(opcode, ty, how)).or_else(|| by_format(opcode, ty)).or_else(|| match opcode {
+                "abs" | "neg" => sign(opcode, ty, flush32s),
+                _ => function(opcode, ty, flush),
+            });
         let Some(exec) = exec else { return self.refuse(instruction) };
         let known = matches!(opcode, "div" | "sqrt" | "rcp" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh");
         if (approximate || full) && !known {
@@ -379,52 +384,84 @@ fn sign(opcode: &str, ty: Type, flush: bool) -> Option<Exec> {
 
 /// An approximate function of one number, computed in double precision.
 macro_rules! through64 {
-    ($flush:expr, |$a:ident| $body:expr) => {
+    ($flush:expr, $map:ident, |$a:ident $(, $exact:ident)?| $body:expr) => {
         if $flush {
-            map1(|a: f32| {
+            $map(|a: f32 $(, $exact: bool)?| {
                 let $a = f64::from(flush32(a));
-                flush32(quiet32($body as f32))
+                $body.finished(true)
             })
         } else {
-            map1(|a: f32| {
+            $map(|a: f32 $(, $exact: bool)?| {
                 let $a = f64::from(a);
-                quiet32($body as f32)
+                $body.finished(false)
             })
         }
     };
 }
 
-/// An approximate function of a half-precision number.
-fn of_half(format: Format, bits: u64, f: fn(f64) -> f64) -> u64 {
-    let value = f64::from_bits(float::convert(format, F64, bits, Rounding::Near));
-    float::convert(F64, format, f(value).to_bits(), Rounding::Near)
+/// The result of an approximate function, possibly with whether it is the right one.
+trait Finished {
+    type In32;
+    /// The result in `f32`, flushed or not.
+    fn finished(self, flush: bool) -> Self::In32;
+}
+
+impl Finished for f64 {
+    type In32 = f32;
+    #[inline(always)]
+    fn finished(self, flush: bool) -> f32 {
+        let result = quiet32(self as f32);
+        if flush { flush32(result) } else { result }
+    }
+}
+
+impl Finished for (f64, bool) {
+    type In32 = (f32, bool);
+    #[inline(always)]
+    fn finished(self, flush: bool) -> (f32, bool) {
+        (self.0.finished(flush), self.1)
+    }
+}
+
+/// The sine or the cosine, and whether the number was within the bounds of `circular`. If not, the library of the language computes it.
+#[inline(always)]
+fn circular(a: f64, exact: bool, quarters: u64, library: fn(f64) -> f64) -> (f64, bool) {
+    if exact { (library(a), true) } else { (functions::circular(a, quarters), a.abs() < functions::CIRCULAR) }
+}
+
+/// A function of a number of 16 bits.
+#[inline(always)]
+fn of_half<H: Half>(bits: u16, f: impl Fn(f64) -> f64) -> u16 {
+    H::nearest(odd(f(f64::from(H::widened(bits)))))
+}
+
+/// A function of a number of 16 bits, or of both numbers of a pair.
+macro_rules! of_halves {
+    ($ty:expr, $f:path) => {
+        match $ty {
+            Type::F16 => map_long1(|a: u16| of_half::<Binary16>(a, |a| $f(a))),
+            Type::BF16 => map_long1(|a: u16| of_half::<Brain16>(a, |a| $f(a))),
+            Type::F16x2 => map_long1(|a: u32| both(a, a, a, |a, _, _| of_half::<Binary16>(a, |a| $f(a)))),
+            Type::BF16x2 => map_long1(|a: u32| both(a, a, a, |a, _, _| of_half::<Brain16>(a, |a| $f(a)))),
+            _ => return None,
+        }
+    };
 }
 
 fn function(opcode: &str, ty: Type, flush: bool) -> Option<Exec> {
     Some(match (opcode, ty) {
-        ("rsqrt", Type::F32) => through64!(flush, |a| 1.0 / a.sqrt()),
-        ("sin", Type::F32) => through64!(flush, |a| a.sin()),
-        ("cos", Type::F32) => through64!(flush, |a| a.cos()),
-        ("lg2", Type::F32) => through64!(flush, |a| a.log2()),
-        ("ex2", Type::F32) => through64!(flush, |a| a.exp2()),
-        ("tanh", Type::F32) => through64!(flush, |a| a.tanh()),
+        ("rsqrt", Type::F32) => through64!(flush, map_long1, |a| (1.0 / a.sqrt())),
+        ("sin", Type::F32) => through64!(flush, map_bounded, |a, exact| circular(a, exact, 0, f64::sin)),
+        ("cos", Type::F32) => through64!(flush, map_bounded, |a, exact| circular(a, exact, 1, f64::cos)),
+        ("lg2", Type::F32) => through64!(flush, map_long1, |a| functions::log2(a)),
+        ("ex2", Type::F32) => through64!(flush, map_long1, |a| functions::exp2(a)),
+        ("tanh", Type::F32) => through64!(flush, map_long1, |a| functions::tanh(a)),
         ("rsqrt", Type::F64) if flush => {
             map1(|a: f64| f64::from_bits(quiet64(1.0 / flush64(a).sqrt()).to_bits() & !0xffff_ffff))
         }
         ("rsqrt", Type::F64) => map1(|a: f64| quiet64(1.0 / a.sqrt())),
-        ("ex2", Type::F16) => map1(|a: u16| of_half(F16, a.into(), f64::exp2) as u16),
-        ("ex2", Type::BF16) => map1(|a: u16| of_half(BF16, a.into(), f64::exp2) as u16),
-        ("tanh", Type::F16) => map1(|a: u16| of_half(F16, a.into(), f64::tanh) as u16),
-        ("tanh", Type::BF16) => map1(|a: u16| of_half(BF16, a.into(), f64::tanh) as u16),
-        ("ex2", Type::F16x2) => map1(|a: u32| both(F16, a, f64::exp2)),
-        ("ex2", Type::BF16x2) => map1(|a: u32| both(BF16, a, f64::exp2)),
-        ("tanh", Type::F16x2) => map1(|a: u32| both(F16, a, f64::tanh)),
-        ("tanh", Type::BF16x2) => map1(|a: u32| both(BF16, a, f64::tanh)),
+        ("ex2", _) => of_halves!(ty, functions::exp2),
+        ("tanh", _) => of_halves!(ty, functions::tanh),
         _ => return None,
     })
-}
-
-fn both(format: Format, pair: u32, f: fn(f64) -> f64) -> u32 {
-    let half = |shift: u32| (of_half(format, u64::from(pair >> shift & 0xffff), f) as u32) << shift;
-    half(0) | half(16)
 }

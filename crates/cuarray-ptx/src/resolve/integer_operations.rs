@@ -8,7 +8,7 @@ use super::bits::Operation;
 use super::by_type::by_type;
 use crate::grammar::types::Type;
 use crate::grammar::types::Type::{S16, S32, S64, U16, U32, U64};
-use crate::machine::lanes::{map1, map2, map3};
+use crate::machine::lanes::{map_long3, map1, map2, map3};
 use crate::machine::program::Exec;
 
 /// The form of an operation, by the modifiers of its instruction.
@@ -144,14 +144,22 @@ impl Form {
         let exec: Option<Exec> = match (opcode, self.ty) {
             ("div", U16) => Some(map2(|a: u16, b: u16| a.checked_div(b).unwrap_or(u16::MAX))),
             ("div", S16) => Some(map2(|a: i16, b: i16| if b == 0 { -1 } else { a.wrapping_div(b) })),
-            ("div", U32) => Some(map2(|a: u32, b: u32| a.checked_div(b).unwrap_or(u32::MAX))),
-            ("div", S32) => Some(map2(|a: i32, b: i32| if b == 0 { -1 } else { a.wrapping_div(b) })),
+            ("div", U32) => Some(map_long3(|a: u32, b: u32, _: u32| if b == 0 { u32::MAX } else { quotient(a, b) })),
+            ("div", S32) => Some(map_long3(|a: i32, b: i32, _: i32| if b == 0 { -1 } else { signed_quotient(a, b) })),
             ("div", U64) => Some(map2(|a: u64, b: u64| a.checked_div(b).unwrap_or(u64::MAX))),
             ("div", S64) => Some(map2(|a: i64, b: i64| if b == 0 { -1 } else { a.wrapping_div(b) })),
             ("rem", U16) => Some(map2(|a: u16, b: u16| a.checked_rem(b).unwrap_or(a))),
             ("rem", S16) => Some(map2(|a: i16, b: i16| if b == 0 { a } else { a.wrapping_rem(b) })),
-            ("rem", U32) => Some(map2(|a: u32, b: u32| a.checked_rem(b).unwrap_or(a))),
-            ("rem", S32) => Some(map2(|a: i32, b: i32| if b == 0 { a } else { a.wrapping_rem(b) })),
+            ("rem", U32) => Some(map_long3(
+                |a: u32, b: u32, _: u32| if b == 0 { a } else { a.wrapping_sub(quotient(a, b).wrapping_mul(b)) },
+            )),
+            ("rem", S32) => {
+                Some(map_long3(
+                    |a: i32, b: i32, _: i32| {
+                        if b == 0 { a } else { a.wrapping_sub(signed_quotient(a, b).wrapping_mul(b)) }
+                    },
+                ))
+            }
             ("rem", U64) => Some(map2(|a: u64, b: u64| a.checked_rem(b).unwrap_or(a))),
             ("rem", S64) => Some(map2(|a: i64, b: i64| if b == 0 { a } else { a.wrapping_rem(b) })),
             _ => None,
@@ -227,4 +235,19 @@ fn product24(a: u32, b: u32) -> u64 {
 
 fn signed_product24(a: i32, b: i32) -> i64 {
     i64::from(a << 8 >> 8) * i64::from(b << 8 >> 8)
+}
+
+/// The quotient of two numbers. It differs from the next integer by at least one part in 2^32, so the quotient in `f64` has the same integer below.
+#[inline(always)]
+fn quotient(a: u32, b: u32) -> u32 {
+    /// The sum of this and an integer has it in the lowest bits.
+    const INTEGERS: f64 = 4_503_599_627_370_496.0;
+    ((f64::from(a) / f64::from(b)).floor() + INTEGERS).to_bits() as u32
+}
+
+/// The quotient of two numbers, towards zero; see [`quotient`]. That of the least number and -1 has no place, and wraps.
+#[inline(always)]
+fn signed_quotient(a: i32, b: i32) -> i32 {
+    let magnitude = quotient(a.unsigned_abs(), b.unsigned_abs()) as i32;
+    if a ^ b < 0 { magnitude.wrapping_neg() } else { magnitude }
 }

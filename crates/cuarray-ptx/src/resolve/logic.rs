@@ -10,7 +10,7 @@ use super::operand::Modifiers;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::Type;
-use crate::machine::lanes::{compare, map_coded, map1, map2, map3, masks};
+use crate::machine::lanes::{compare, map_coded, map_long3, map1, map2, map3, masks};
 use crate::machine::program::Exec;
 
 impl<'a> Builder<'_, 'a> {
@@ -84,10 +84,9 @@ impl<'a> Builder<'_, 'a> {
                 }
             }
             "prmt" => {
-                let exec = (ty == B32).then(|| map_coded(|a: u32, b: u32, c: u32, mode: i64| permute(a, b, c, mode)));
+                let exec = (ty == B32).then(|| permutation(mode.is_some()));
                 let exec = self.needed(instruction, exec)?;
-                let mode = mode.map_or(-1, |mode| mode as i64);
-                return self.plain(instruction, exec, ty, &[B32; 3], mode);
+                return self.plain(instruction, exec, ty, &[B32; 3], mode.unwrap_or(0) as i64);
             }
             "lop3" => return self.lop3(instruction, ty, joined),
             _ => None,
@@ -157,7 +156,30 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// `prmt`: bytes of two words, selected by an operand or by a mode.
+/// `prmt`, with or without a mode.
+fn permutation(with_mode: bool) -> Exec {
+    match with_mode {
+        true => map_coded(|a: u32, b: u32, c: u32, mode: i64| permute(a, b, c, mode)),
+        false => map_long3(selected),
+    }
+}
+
+/// `prmt`: bytes of two words, selected by an operand.
+#[inline(always)]
+fn selected(a: u32, b: u32, c: u32) -> u32 {
+    let bytes = u64::from(b) << 32 | u64::from(a);
+    let mut all = 0;
+    for index in 0..4 {
+        let selector = u64::from(c >> (4 * index));
+        let byte = (bytes >> (8 * (selector & 7))) as u32 & 0xff;
+        // The fourth bit of a selector copies the sign bit of the byte to all its bits.
+        let sign = 0xff * (byte >> 7);
+        all |= (if selector & 8 == 0 { byte } else { sign }) << (8 * index);
+    }
+    all
+}
+
+/// `prmt` with a mode.
 fn permute(a: u32, b: u32, c: u32, mode: i64) -> u32 {
     let bytes = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
     let at = (c & 3) as usize;
@@ -167,16 +189,7 @@ fn permute(a: u32, b: u32, c: u32, mode: i64) -> u32 {
         2 => [at; 4],
         3 => [at, at.max(1), at.max(2), at.max(3)],
         4 => [0, at.min(1), at.min(2), at],
-        5 => [at % 2 * 2, at % 2 * 2 + 1, at % 2 * 2, at % 2 * 2 + 1],
-        _ => {
-            let selected = |index: usize| {
-                let selector = c >> (4 * index) & 15;
-                let byte = bytes[(selector & 7) as usize];
-                // The fourth bit of a selector copies the sign bit of the byte to all its bits.
-                if selector & 8 != 0 { if byte & 0x80 != 0 { 0xff } else { 0 } } else { byte }
-            };
-            return u32::from_le_bytes([selected(0), selected(1), selected(2), selected(3)]);
-        }
+        _ => [at % 2 * 2, at % 2 * 2 + 1, at % 2 * 2, at % 2 * 2 + 1],
     };
     u32::from_le_bytes(chosen.map(|index| bytes[index]))
 }

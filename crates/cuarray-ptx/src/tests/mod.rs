@@ -25,6 +25,7 @@ mod polls;
 mod proxies;
 mod random;
 mod recent;
+mod rounding;
 mod shared_shapes;
 mod special_registers;
 mod state_spaces;
@@ -35,6 +36,7 @@ mod texture_objects;
 mod textures;
 mod thread_races;
 mod undefined;
+mod words;
 
 use crate::Error;
 use crate::grammar::parse;
