@@ -194,7 +194,7 @@ impl Machine<'_> {
                 high = high.max(address);
                 any |= address;
             }
-            let upper = self.addresses[0] & !u64::from(u32::MAX);
+            let upper = self.addresses[Self::first(self.mask) as usize] & !u64::from(u32::MAX);
             return (upper | u64::from(low), upper | u64::from(high), upper | u64::from(any));
         }
         let (mut low, mut high, mut any) = (u64::MAX, 0, 0);

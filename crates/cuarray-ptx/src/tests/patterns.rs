@@ -223,3 +223,26 @@ fn every_address_pattern_agrees_with_the_model() {
     }
     assert!(races.iter().all(|count| *count > cases / 9), "too few cases (without races, with races): {races:?}");
 }
+
+#[test]
+fn addresses_that_two_lanes_would_continue_below_a_buffer_do_not_lead_there() {
+    // The buffers start at multiples of 2^32. A row through lanes 14 and 15 has the address of lane 0 in the buffer below.
+    let source = ".visible .entry k(.param .u64 out, .param .u64 in) {
+        .reg .b64 %out, %in, %at, %value; .reg .b32 %lane, %k; .reg .pred %p, %again;
+        ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %lane, %laneid; mov.u32 %k, 0;
+        add.s32 %k, %lane, -14; mul.wide.s32 %at, %k, 64; add.s64 %in, %in, %at;
+        mul.wide.u32 %at, %lane, 8; add.s64 %out, %out, %at; mov.u64 %value, 0;
+        setp.eq.u32 %p, %lane, 14; setp.eq.or.u32 %p, %lane, 15, %p; mov.u32 %k, 0;
+        L: @%p ld.global.u64 %value, [%in]; add.u32 %k, %k, 1; setp.lt.u32 %again, %k, 100; @%again bra L;
+        st.global.u64 [%out], %value; ret; }";
+    let (mut out, mut read) = ([7_u64; 32], [0_u64; 64]);
+    (0..).zip(&mut read).for_each(|(index, word)| *word = 1000 + index);
+    let outcome = Run { source, ..Run::default() }.over(&mut [&mut out, &mut read]);
+    assert_eq!(outcome.fault, None);
+    let expected: [u64; 32] = std::array::from_fn(|lane| match lane {
+        14 => 1000,
+        15 => 1008,
+        _ => 0,
+    });
+    assert_eq!(out, expected);
+}
