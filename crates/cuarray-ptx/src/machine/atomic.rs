@@ -5,9 +5,11 @@
 
 use super::access_mode::{COMPARES, SHARED, UPDATES, space};
 use super::lanes::Lane;
+use super::pattern::Pattern;
 use super::program::LEFT_OUT;
 use super::{Flow, Machine};
 use crate::machine::program::{Exec, Instruction};
+use crate::races::span::bits;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// A word of memory that is updated atomically.
@@ -100,21 +102,36 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
             machine.slots::<T::Slot>(instruction.b),
             machine.slots::<T::Slot>(if other == LEFT_OUT { instruction.b } else { other }),
         );
+        let computed = |old: T::Word, lane: usize| {
+            let (b, c) = (T::read(b.add(lane).read()), T::read(c.add(lane).read()));
+            f(T::of(old), b, c).word()
+        };
+        let lanes = bits(machine.mask).map(|lane| lane as usize);
+        let mut olds = [T::read(b.read()).word(); 32];
         let (mut kept, mut changed, mut digest) = (0, false, 0_u64);
         // All blocks of a cluster run on one core.
         let alone = space(instruction.c) == SHARED;
-        for lane in (0..32).filter(|lane| machine.mask >> lane & 1 == 1) {
-            let (b, c) = (T::read(b.add(lane).read()), T::read(c.add(lane).read()));
-            let mut new = b.word();
-            let f = |old| {
-                new = f(T::of(old), b, c).word();
-                new
+        if machine.pattern == Pattern::Same && !alone {
+            // The word is exchanged once, with the results of all lanes in their order.
+            let all = |old| {
+                lanes.clone().fold(old, |now, lane| {
+                    olds[lane] = now;
+                    computed(now, lane)
+                })
             };
-            let pointer = machine.pointers[lane];
-            let old = if alone { T::Word::update_alone(pointer, f) } else { T::Word::update(pointer, f) };
-            changed |= new != old;
+            T::Word::update(machine.pointers[Machine::first(machine.mask) as usize], all);
+        } else {
+            for lane in lanes.clone() {
+                let (pointer, f) = (machine.pointers[lane], |old| computed(old, lane));
+                olds[lane] = if alone { T::Word::update_alone(pointer, f) } else { T::Word::update(pointer, f) };
+            }
+        }
+        for lane in lanes {
+            let old = olds[lane];
+            changed |= computed(old, lane) != old;
             digest = digest.rotate_left(5) ^ old.into();
-            kept |= u32::from(instruction.c & COMPARES != 0 && old != b.word()) << lane;
+            let compared = instruction.c & COMPARES != 0 && old != T::read(b.add(lane).read()).word();
+            kept |= u32::from(compared) << lane;
             if instruction.d != LEFT_OUT {
                 machine.slots::<T::Slot>(instruction.d).add(lane).write(T::of(old).write());
             }

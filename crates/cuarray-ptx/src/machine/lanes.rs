@@ -14,7 +14,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 /// The number of lanes in a piece.
 const PIECE: usize = 8;
 
-/// That of an operation of many steps. The compiler does not unroll a loop over so many lanes, and vectorizes it.
+/// The lanes of a piece of an operation of many steps. The compiler does not unroll a loop over so many lanes, and vectorizes it.
 const LONG: usize = 32;
 
 /// A value in one lane of a register.

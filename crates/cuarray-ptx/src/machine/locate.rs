@@ -270,9 +270,7 @@ impl Machine<'_> {
         let first = shifts[Self::first(self.mask) as usize];
         if (0..32).any(|lane| self.mask >> lane & 1 == 1 && shifts[lane] != first) {
             self.pattern = Pattern::Other;
-            let near = (0..32).all(|lane| self.addresses[lane] >> 32 == self.addresses[0] >> 32);
-            let none = Chains { same: 0, next: 0, stride: size };
-            self.chains = if near { Chains::of(&self.addresses, size) } else { none };
+            self.chains = Chains::of_any(&self.addresses, size);
         }
     }
 
@@ -306,6 +304,17 @@ impl Machine<'_> {
         if write && self.recorder.updates {
             self.meet_updates(index, size);
         }
+        let meets = self.note_lanes(index, size, write);
+        if meets && !write {
+            bits(self.mask)
+                .for_each(|lane| self.meet_unwritten(index, self.addresses[lane as usize], size - self.unused));
+        }
+    }
+
+    /// Records the addresses of the lanes in a region, whose runs the chains have. Returns whether they may meet bytes that nothing has written.
+    #[inline(always)]
+    pub(super) fn note_lanes(&mut self, index: usize, size: u32, write: bool) -> bool {
+        let Region { start, .. } = self.launch.regions[index];
         let mut meets = false;
         let chains = self.chains.without_gaps(size);
         if self.unused > 0 || (chains.same | chains.next) & self.mask & self.mask << 1 == 0 {
@@ -325,10 +334,7 @@ impl Machine<'_> {
                 meets |= self.recorder.note(index, self.addresses[run.lane as usize] - start, bytes.into(), write);
             }
         }
-        if meets && !write {
-            bits(self.mask)
-                .for_each(|lane| self.meet_unwritten(index, self.addresses[lane as usize], size - self.unused));
-        }
+        meets
     }
 
     /// Resolves addresses in shared memory, which begins at `start`.

@@ -46,6 +46,13 @@ impl Chains {
         Chains::with_stride(addresses, distance as u32)
     }
 
+    /// As [`Chains::of`], for any addresses.
+    #[inline(always)]
+    pub(super) fn of_any(addresses: &[u64; 32], size: u32) -> Chains {
+        let differ = addresses.iter().fold(0, |differ, address| differ | address ^ addresses[0]);
+        if differ >> 32 == 0 { Chains::of(addresses, size) } else { Chains { same: 0, next: 0, stride: size } }
+    }
+
     /// These chains, in which elements of a size with gaps between them are apart.
     #[inline(always)]
     pub(super) fn without_gaps(self, size: u32) -> Chains {

@@ -118,7 +118,7 @@ pub(crate) fn split(pieces: u32, halvings: u32, index: u32) -> u32 {
 
 /// The places of the bits that are set.
 #[inline(always)]
-pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
+pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = u32> + Clone {
     std::iter::from_fn(move || {
         let bit = mask.trailing_zeros();
         mask &= mask.wrapping_sub(1);

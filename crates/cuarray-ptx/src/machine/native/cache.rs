@@ -274,12 +274,14 @@ impl Emitter<'_> {
     }
 }
 
+/// The difference of a lane from the first lane of the warp.
+pub(super) fn distance(steps: Steps, lane: usize) -> i64 {
+    (0..5).filter(|bit| lane >> bit & 1 == 1).map(|bit| steps[bit]).fold(0_i64, i64::wrapping_add)
+}
+
 /// The differences of the lanes of a part from the first lane of the warp.
 pub(super) fn offsets(steps: Steps, part: u8, wide: bool) -> [u32; 8] {
-    let of_lane = |lane: usize| {
-        let chosen = (0..5).filter(|bit| lane >> bit & 1 == 1).map(|bit| steps[bit]);
-        chosen.fold(0_i64, i64::wrapping_add)
-    };
+    let of_lane = |lane: usize| distance(steps, lane);
     std::array::from_fn(|word| match wide {
         true => (of_lane(4 * usize::from(part) + word / 2) as u64 >> (32 * (word % 2))) as u32,
         false => of_lane(8 * usize::from(part) + word) as u32,

@@ -17,22 +17,23 @@ use crate::machine::direct_recorded::ALL_ROWS;
 use crate::machine::launch::Launch;
 use crate::machine::pattern::Chains;
 use crate::machine::program::Instruction;
+use crate::machine::region::Strength;
 use crate::races::cell::{Kind, Now, digest};
 use crate::races::{self, Watched};
 
 /// The bytes of the journal.
 const BYTES: usize = 1 << 14;
-/// The most bytes of an entry: those of its head, and 32 values of 64 bits.
-const LONGEST: usize = size_of::<Entry>() + 256;
+/// The most bytes of an entry: those of its head, 32 addresses, and 32 values of 64 bits.
+const LONGEST: usize = size_of::<Entry>() + 512;
 
 /// The entries that are compared with further ones.
 const NOTED: usize = 512;
 
-/// The head of an entry. The values of a store follow, as they are in the register.
+/// The head of an entry. The addresses of a scattered access follow, and then the values of a store, as they are in the registers.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Entry {
-    /// The host's address of the lowest byte that was checked.
+    /// The host's address of the lowest byte that was checked, if the addresses do not follow.
     pub host: u64,
     /// The number of the access among those of the running code.
     pub access: u32,
@@ -51,12 +52,26 @@ pub(super) struct Journaled {
     /// The instructions, and the distance of each from these groups. If the launch fails between loads that are checked together, it counts
     /// as failed behind them.
     pub members: Vec<(u32, i32)>,
+    /// The addresses of an access that are neither rows nor equal by groups. It has one member, with its offset.
+    pub scattered: Option<Addresses>,
+}
+
+/// The addresses of a scattered access.
+pub(super) enum Addresses {
+    /// At distances from the first one, which is in place of the host's address, with these chains. Addresses of 32 bits are not `far`, and wrap.
+    Linear { far: bool, distances: Box<[i64; 32]>, chains: Chains },
+    /// Behind the head of the entry, with 64 or with 32 bits.
+    Listed { far: bool },
 }
 
 impl Journaled {
+    pub(super) fn scattered(size: u32, stores: bool, addresses: Addresses, member: (u32, i32)) -> Journaled {
+        Journaled { size, stores, rows: 0, firsts: [0; GROUPS], members: vec![member], scattered: Some(addresses) }
+    }
+
     pub(super) fn new(size: u32, stores: bool, groups: &Groups, members: Vec<(u32, i32)>) -> Journaled {
         let firsts = groups.distances.map(|distance| distance - groups.low);
-        Journaled { size, stores, rows: if groups.rows { ALL_ROWS } else { 0 }, firsts, members }
+        Journaled { size, stores, rows: if groups.rows { ALL_ROWS } else { 0 }, firsts, members, scattered: None }
     }
 
     /// The host's pointers to the first elements of the groups.
@@ -68,13 +83,23 @@ impl Journaled {
         pointers
     }
 
-    /// The bytes of the values behind the head of an entry.
-    pub(super) fn values(&self) -> usize {
-        match (self.stores, self.size) {
-            (false, _) => 0,
-            (true, 8) => 256,
-            (true, _) => 128,
+    /// The bytes of the addresses behind the head of an entry.
+    fn addresses(&self) -> usize {
+        match self.scattered {
+            Some(Addresses::Listed { far: true }) => 256,
+            Some(Addresses::Listed { far: false }) => 128,
+            Some(Addresses::Linear { .. }) | None => 0,
         }
+    }
+
+    /// The bytes of the addresses and the values behind the head of an entry.
+    pub(super) fn values(&self) -> usize {
+        self.addresses()
+            + match (self.stores, self.size) {
+                (false, _) => 0,
+                (true, 8) => 256,
+                (true, _) => 128,
+            }
     }
 }
 
@@ -143,11 +168,13 @@ impl Machine<'_> {
     #[inline(always)]
     pub(super) fn settle_journal(&mut self) {
         if !self.journal.is_empty() {
-            self.settle_entries();
+            // SAFETY: generated code has made the entries, so the processor has the features.
+            unsafe { self.settle_entries() };
         }
     }
 
-    fn settle_entries(&mut self) {
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn settle_entries(&mut self) {
         // SAFETY: the code that has made the entries is kept as long as the launch has it.
         let accesses = unsafe { &(*self.journal.compiled).journaled };
         let (first, end) = (self.journal.entries.as_ptr() as u64, self.journal.next);
@@ -162,6 +189,12 @@ impl Machine<'_> {
             let (entry, values) = unsafe { ((at as *const Entry).read(), (at as *const Entry).add(1)) };
             let access = &accesses[entry.access as usize];
             at += (size_of::<Entry>() + access.values()) as u64;
+            if let Some(addresses) = &access.scattered {
+                // SAFETY: as above: the addresses and the values follow.
+                unsafe { self.settle_scattered(access, addresses, &entry, values.cast()) };
+                listing = listing.filter(|_| entry.region != SHARED);
+                continue;
+            }
             let shared = (0, self.block.shared_base() as u64);
             let region = self.launch.regions.get(entry.region as usize);
             let (start, host) = region.map_or(shared, |region| (region.start, region.host));
@@ -203,6 +236,65 @@ impl Machine<'_> {
             }
         }
         (self.pc, self.mask) = (pc, mask);
+    }
+
+    /// Records a scattered access to a region, or to shared memory.
+    ///
+    /// # Safety
+    /// The addresses of the access are behind its entry, if they are listed, and then the values of a store. The processor has the features.
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn settle_scattered(
+        &mut self,
+        access: &Journaled,
+        addresses: &Addresses,
+        entry: &Entry,
+        behind: *const u32,
+    ) {
+        let Journaled { size, stores, ref members, .. } = *access;
+        let region = entry.region;
+        let compares = self.races.on && (region == SHARED || !self.is_only_read(region as usize));
+        let Some((pc, offset)) = members.first().filter(|_| compares || region != SHARED) else { return };
+        (self.pc, self.mask) = (pc + 1, u32::MAX);
+        match addresses {
+            Addresses::Linear { far, distances, chains } => {
+                let first = entry.host.wrapping_add_signed((*offset).into());
+                let bits = if *far { u64::MAX } else { u32::MAX.into() };
+                for (address, distance) in self.addresses.iter_mut().zip(&**distances) {
+                    *address = first.wrapping_add_signed(*distance) & bits;
+                }
+                self.chains = *chains;
+            }
+            Addresses::Listed { far } => {
+                for (lane, address) in self.addresses.iter_mut().enumerate() {
+                    // SAFETY: this function's contract.
+                    *address = unsafe {
+                        match far {
+                            true => {
+                                behind.cast::<u64>().add(lane).read_unaligned().wrapping_add_signed((*offset).into())
+                            }
+                            // Addresses of 32 bits wrap.
+                            false => behind.add(lane).read_unaligned().wrapping_add_signed(*offset).into(),
+                        }
+                    };
+                }
+                self.chains = Chains::of_any(&self.addresses, size);
+            }
+        }
+        if region != SHARED && self.recorder.enabled {
+            self.recorder.strength = Strength::Weak;
+            self.note_lanes(region as usize, size, stores);
+        }
+        if !compares {
+            return;
+        }
+        // SAFETY: this function's contract.
+        let digest = |lane| unsafe { digest_of(behind.byte_add(access.addresses()), lane, size) };
+        let digests = if stores { std::array::from_fn(digest) } else { [0; 32] };
+        let kind = if stores { Kind::Write } else { Kind::Read };
+        match region {
+            SHARED => self.touch_in::<true>(u32::MAX, size, 0, kind, &digests),
+            _ => self.touch_in::<false>(u32::MAX, size, 0, kind, &digests),
+        }
     }
 
     /// Records the access of an instruction at a distance from a shape, in the memory that starts at an address. `notes` tells whether the recorder

@@ -1,14 +1,18 @@
 //! Loads and stores whose addresses are in a row, or that not all lanes execute.
 //!
 //! All addresses are compared with the memory that the access last found, its site. Then the lanes' elements are gathered by vector
-//! instructions, or stored one after the other, so that of several stores to one address that of the last lane remains.
+//! instructions, or stored one after the other, so that of several stores to one address that of the last lane remains. The journal gets the
+//! addresses.
 
-use super::cache::{Emitted, Held, X, Y};
+use super::access::JOURNAL_NEXT;
+use super::cache::{Emitted, Held, X, Y, distance};
 use super::context::{LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES, SHARED as SHARED_BASE, SHARED_BYTES, SITE};
 use super::emitter::{ACTIVE, Emitter};
+use super::journal::{Addresses, Entry, Journaled};
 use super::rows::all;
 use super::value::Kind;
 use crate::machine::access_mode::{SHARED, is_wide, space};
+use crate::machine::pattern::Chains;
 use crate::machine::program::{CONSTANT, Instruction};
 use crate::machine::template::Template;
 use iced_x86::code_asm::*;
@@ -21,6 +25,7 @@ struct Access {
     /// Whether addresses have 64 bits.
     far: bool,
     offset: i32,
+    /// Whether the memory is all shared memory of the block.
     shared: bool,
     site: i32,
     size: i32,
@@ -29,9 +34,6 @@ struct Access {
 impl Emitter<'_> {
     /// Emits a load or store of any addresses, with an offset that is a multiple of the element's size.
     pub(super) fn scattered(&mut self, pc: u32, offset: i32) -> Emitted<bool> {
-        if self.known.recorded {
-            return Ok(false);
-        }
         let program = self.known.program;
         let (Instruction { d, a, b, c: mode, .. }, pattern) =
             (program.code[pc as usize], program.patterns[pc as usize]);
@@ -41,7 +43,7 @@ impl Emitter<'_> {
             address: a,
             far: is_wide(mode),
             offset,
-            shared: space(mode) == SHARED,
+            shared: space(mode) == SHARED && !self.known.recorded,
             site: site as i32 * SITE,
             size: if wide { 8 } else { 4 },
         };
@@ -55,12 +57,16 @@ impl Emitter<'_> {
         self.asm.vptest(Y[low], ymmword_ptr(bits))?;
         self.asm.jne(missed.at)?;
         self.cache.unlock();
+        let stores = pattern.template == Some(Template::Store);
+        if self.known.recorded {
+            self.journal_addresses(pc, access, (stores.then_some(b), wide), site)?;
+        }
         if access.shared {
             self.asm.mov(rax, qword_ptr(r12 + SHARED_BASE))?;
         } else {
             self.asm.mov(rax, qword_ptr(r13 + (access.site + 16)))?;
         }
-        if pattern.template == Some(Template::Store) {
+        if stores {
             self.store_lanes(access, b, wide)?;
         } else {
             for part in 0..if wide { 8 } else { 4 } {
@@ -72,6 +78,49 @@ impl Emitter<'_> {
         }
         self.found(missed)?;
         Ok(true)
+    }
+
+    /// Adds the access to the journal, with its addresses and the values that it stores.
+    fn journal_addresses(
+        &mut self,
+        pc: u32,
+        access: Access,
+        (stored, wide): (Option<u32>, bool),
+        site: u32,
+    ) -> Emitted {
+        let Access { address, far, .. } = access;
+        let (addresses, listed) = match self.known.kind(&self.kinds, address) {
+            Kind::Linear(steps) => {
+                let distances = std::array::from_fn(|lane| distance(steps, lane));
+                // The chains are those of any first address from which the lanes do not wrap.
+                let base = distances.iter().min().copied().unwrap_or(0).unsigned_abs();
+                let chains = Chains::of_any(&distances.map(|far| base.wrapping_add_signed(far)), access.size as u32);
+                (Addresses::Linear { far, distances: Box::new(distances), chains }, None)
+            }
+            Kind::Row => (Addresses::Listed { far }, Some((address, far))),
+        };
+        let mut place = size_of::<Entry>() as i32;
+        for (operand, wide) in [listed, stored.map(|b| (b, wide))].into_iter().flatten() {
+            for part in 0..if wide { 8 } else { 4 } {
+                self.cache.unlock();
+                let at = self.part(operand, part, wide)?;
+                self.asm.mov(rcx, qword_ptr(rbx + JOURNAL_NEXT))?;
+                self.asm.vmovdqu(ymmword_ptr(rcx + place), Y[at])?;
+                place += 32;
+            }
+        }
+        self.cache.unlock();
+        if listed.is_none() {
+            let at = self.repeated(address, far)?;
+            if far {
+                self.asm.vmovq(rax, X[at])?
+            } else {
+                self.asm.vmovd(eax, X[at])?
+            }
+            self.cache.unlock();
+        }
+        let access = Journaled::scattered(access.size as u32, stored.is_some(), addresses, (pc, access.offset));
+        self.add_to_journal(access, site, &[])
     }
 
     /// Leaves the lanes that do not take part out of a part of a row, if there may be any.

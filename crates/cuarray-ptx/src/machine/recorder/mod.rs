@@ -216,7 +216,11 @@ fn page<'p>(pages: &'p mut Pages, number: usize, spare: &mut Spare) -> &'p mut P
     if pages.len() <= number {
         pages.resize_with(number + 1, || None);
     }
-    pages[number].get_or_insert_with(|| Page::new(spare))
+    match &mut pages[number] {
+        Some(page) => page,
+        // `get_or_insert_with` is a call.
+        none => none.insert(Page::new(spare)),
+    }
 }
 
 impl Recorder {
@@ -363,38 +367,31 @@ impl Recorder {
     }
 
     /// As [`Recorder::note`], for elements at several offsets, each of so many bytes.
+    #[inline(always)]
     pub(crate) fn note_each(
         &mut self,
         region: usize,
-        offsets: impl Iterator<Item = u64>,
+        offsets: impl Iterator<Item = u64> + Clone,
         size: u64,
         written: bool,
     ) -> bool {
         let plain = self.strength == Strength::Weak && self.ordering.is_none() && !self.updates && !self.before_wait;
-        let mut meets = false;
-        // The bytes of one word are recorded together.
-        let (mut word, mut ones) = (0, 0);
-        for offset in offsets {
-            if !plain || !(1..=64 - offset % 64).contains(&size) {
-                meets |= self.note(region, offset, size, written);
-                continue;
-            }
-            if offset / 64 != word {
-                meets |= self.note_word(region, word, std::mem::take(&mut ones), written);
-                word = offset / 64;
-            }
-            ones |= (u64::MAX >> (64 - size)) << (offset % 64);
+        let in_words = offsets.clone().fold(plain, |all, offset| all & (1..=64 - offset % 64).contains(&size));
+        if !in_words {
+            return offsets.fold(false, |meets, offset| meets | self.note(region, offset, size, written));
         }
-        meets | self.note_word(region, word, ones, written)
-    }
-
-    /// Records a weak access of a launch without releases and acquires to bytes of a word, as bits.
-    #[inline(always)]
-    fn note_word(&mut self, region: usize, word: u64, ones: u64, written: bool) -> bool {
-        let Some(pages) = self.regions.get_mut(region).filter(|_| ones != 0) else { return false };
-        let number = (word / WORDS as u64) as usize;
-        let page = page(pages, number, &mut self.spare);
-        page.note_word((word % WORDS as u64) as usize, ones, written) && self.follows
+        let Some(pages) = self.regions.get_mut(region) else { return false };
+        let (mut meets, mut known, ones) = (false, None, u64::MAX >> (64 - size));
+        for offset in offsets {
+            let number = (offset / PAGE) as usize;
+            let noted = match known.take() {
+                Some((same, noted)) if same == number => noted,
+                _ => page(pages, number, &mut self.spare),
+            };
+            meets |= noted.note_word((offset % PAGE / 64) as usize, ones << (offset % 64), written);
+            known = Some((number, noted));
+        }
+        meets && self.follows
     }
 
     /// The bytes, as bits, of up to 8 bytes of one word of a region that nothing has written, before the launch or in it. `ask` returns

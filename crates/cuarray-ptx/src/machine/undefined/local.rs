@@ -38,6 +38,18 @@ impl Written {
         })
     }
 
+    /// Marks bytes of one word of a lane as written.
+    #[inline(always)]
+    fn add_aligned(&mut self, lane: usize, address: u64, size: u32) {
+        self.0[address as usize / 8][lane] |= (0xff_u8 >> (8 - size)) << (address % 8);
+    }
+
+    /// Whether a lane has written bytes of one word.
+    #[inline(always)]
+    fn has_aligned(&self, lane: usize, address: u64, size: u32) -> bool {
+        !self.0[address as usize / 8][lane] & (0xff_u8 >> (8 - size)) << (address % 8) == 0
+    }
+
     /// Whether a lane has written any of the bytes.
     fn has_any(&self, lane: u32, (address, size): (u64, u32)) -> bool {
         words(address, size).any(|(word, bytes)| self.0[word][lane as usize] & bytes != 0)
@@ -93,6 +105,21 @@ impl Machine<'_> {
     pub(in crate::machine) fn note_local(&mut self, (low, high): (u64, u64), size: u32, write: bool) {
         if low == high {
             return self.note_local_lanes(self.mask, low, size, write);
+        }
+        // An aligned access of so few bytes is in one word.
+        if size <= 8 && self.unused == 0 && !self.recorder.updates {
+            let (addresses, lanes) = (&self.addresses, 0..32_usize);
+            let lanes = lanes.filter(|lane| self.mask >> lane & 1 == 1);
+            match write {
+                true => return lanes.for_each(|lane| self.warp.written.add_aligned(lane, addresses[lane], size)),
+                false
+                    if lanes
+                        .fold(true, |all, lane| all & self.warp.written.has_aligned(lane, addresses[lane], size)) =>
+                {
+                    return;
+                }
+                false => {}
+            }
         }
         bits(self.mask).for_each(|lane| self.note_local_lanes(1 << lane, self.addresses[lane as usize], size, write));
     }
