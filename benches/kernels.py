@@ -60,6 +60,13 @@ _REPEATED = {
     "s32 mad": ("s32", "mad.lo.s32 %v{i}, %v{i}, %a, %b;"),
     "s64 add": ("s64", "add.s64 %v{i}, %v{i}, %a;"),
     "f32 mul, add": ("f32", "mul.rn.f32 %v{i}, %v{i}, %a; add.rn.f32 %v{i}, %v{i}, %b;"),
+    "f32 fma, rounded down": ("f32", "fma.rm.f32 %v{i}, %v{i}, %a, %b;"),
+    "f32 to the integer below": ("f32", "cvt.rmi.f32.f32 %v{i}, %a;"),
+    "f32 ex2": ("f32", "ex2.approx.f32 %v{i}, %a;"),
+    "f32 sin": ("f32", "sin.approx.f32 %v{i}, %a;"),
+    "f16x2 fma": ("b32", "fma.rn.f16x2 %v{i}, %v{i}, %a, %b;"),
+    "u32 div": ("u32", "div.u32 %v{i}, %a, %b;"),
+    "b32 shuffle": ("b32", "shfl.sync.bfly.b32 %v{i}, %a, 1, 31, -1;"),
 }
 
 

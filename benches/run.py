@@ -365,6 +365,26 @@ def instructions():
     return table
 
 
+def slowest():
+    """The slowest programs of the tests and examples."""
+    import slowest as work
+
+    print("slowest programs ...", file=sys.stderr, flush=True)
+    programs = work.measured()
+    rows = [
+        (item.test, f"{item.seconds:.1f} s", f"{item.in_kernels / item.seconds:.0%}", item.kernel)
+        for item in programs[: work.SHOWN]
+    ]
+    table = Table(
+        "slowest", "The slowest programs of the tests and examples", ["", "time", "in kernels", "slowest kernel"], rows
+    )
+    table.notes.append(
+        f"Of {len(programs):,} tests of {', '.join(work.FOLDERS)}, with findings on, {sum(item.seconds for item in programs):.0f} s together. "
+        "The rest of the time is the compilers', Python's, or that of processes that a test starts."
+    )
+    return table
+
+
 def launches():
     """Empty launches from C."""
     import launches as work
@@ -416,6 +436,7 @@ SECTIONS = {
     "algorithms": algorithms,
     "instructions": instructions,
     "launches": launches,
+    "slowest": slowest,
     "large": large_programs,
 }
 
