@@ -255,3 +255,40 @@ fn a_barrier_object_counts_arrivals_in_phases() {
     assert_eq!(Run { source: &source, threads: [64, 1, 1], ..Run::default() }.over(&mut [&mut out]).fault, None);
     assert!(out.iter().all(|value| *value == 64), "{out:?}");
 }
+
+#[test]
+fn lanes_that_jump_from_one_of_several_skipped_blocks_keep_their_values() {
+    // In each round, other lanes jump at each of three places to the same end. `%late` is linear in the lane, and only the last block writes it.
+    let source = ".visible .entry k(.param .u64 out) {
+        .reg .b64 %out, %at; .reg .b32 %lane, %k, %a, %b, %late, %sum, %x; .reg .pred %p, %q, %r, %again; .shared .align 4 .b8 tile[256];
+        ld.param.u64 %out, [out]; mov.u32 %lane, %tid.x; mul.wide.u32 %at, %lane, 8; add.u64 %out, %out, %at;
+        mov.u32 %k, 0; mov.u32 %sum, 0; mov.u32 %a, 5; mov.u32 %b, 7; shl.b32 %late, %lane, 2; mov.u32 %x, tile;
+        add.u32 %x, %x, %late; st.shared.u32 [%x], %lane;
+        L: xor.b32 %a, %lane, %k; setp.lt.u32 %p, %a, 11; @%p bra END;
+        add.u32 %sum, %sum, %a; ld.shared.u32 %b, [%x]; add.u32 %b, %b, %k; and.b32 %a, %b, 3; setp.eq.u32 %q, %a, 1; @%q bra END;
+        mad.lo.u32 %sum, %b, 3, %sum; setp.gt.u32 %r, %k, 30; @%r bra END;
+        add.u32 %late, %late, 1; st.shared.u32 [%x], %sum;
+        END: add.u32 %sum, %sum, %late; add.u32 %k, %k, 1; setp.lt.u32 %again, %k, 60; @%again bra L;
+        cvt.u64.u32 %at, %sum; st.global.u64 [%out], %at; ret; }";
+    let mut out = [0_u64; 64];
+    let outcome = Run { source, threads: [64, 1, 1], ..Run::default() }.over(&mut [&mut out]);
+    assert_eq!((outcome.fault, outcome.races.len()), (None, 0));
+    for (lane, found) in (0_u32..).zip(out) {
+        let (mut sum, mut late, mut tile) = (0_u32, lane * 4, lane);
+        for k in 0..60 {
+            let a = lane ^ k;
+            if a >= 11 {
+                sum = sum.wrapping_add(a);
+                let b = tile.wrapping_add(k);
+                if b & 3 != 1 {
+                    sum = b.wrapping_mul(3).wrapping_add(sum);
+                    if k <= 30 {
+                        (late, tile) = (late + 1, sum);
+                    }
+                }
+            }
+            sum = sum.wrapping_add(late);
+        }
+        assert_eq!(found, sum.into(), "lane {lane}");
+    }
+}
