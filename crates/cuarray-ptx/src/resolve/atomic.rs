@@ -4,9 +4,9 @@
 
 use super::builder::Builder;
 use super::draft::{Draft, Operand, Results};
-use super::floating::{quiet32, quiet64};
 use super::operand::{Modifiers, spelled};
 use super::ordering::Ordering;
+use super::rounding_code::{quiet32, quiet64};
 use super::wide_atomic::Vectored;
 use crate::Error;
 use crate::float::{self, BF16, F16, Format, Rounding};

@@ -7,8 +7,8 @@
 
 use super::builder::Builder;
 use super::draft::{Draft, Operand};
-use super::floating::extreme;
 use super::operand::Modifiers;
+use super::rounding_code::extreme;
 use crate::Error;
 use crate::float::{self, BF16, F16, Format, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};

@@ -5,9 +5,9 @@
 
 use super::builder::Builder;
 use super::draft::{Draft, Operand};
-use super::floating::{code, direction, saturated};
 use super::operand::{Modifiers, spelled};
 use super::quick_conversion::{quick, quick_pair};
+use super::rounding_code::{code, direction, saturated};
 use crate::Error;
 use crate::float::{self, BF16, F16, F32, F64, Format};
 use crate::grammar::ast::{Instruction, Operand as Written};
@@ -59,11 +59,6 @@ const PACKED: [(&str, u32, i32); 8] = [
     ("s16", 16, -32768),
 ];
 
-/// Rounds to an integer of the same format.
-pub(super) const INTEGRAL: i64 = 1 << 16;
-/// Saturates to the greatest finite number.
-pub(super) const FINITE: i64 = 1 << 17;
-
 /// Converts bits of one type to bits of another. The code holds rounding and flags, then the two types.
 fn converted(bits: u64, how: i64) -> u64 {
     let (from, to) = (TYPES[(how >> 8 & 15) as usize], TYPES[(how >> 12 & 15) as usize]);
@@ -99,7 +94,7 @@ fn converted(bits: u64, how: i64) -> u64 {
         }
         (Some(from_format), Some(to_format)) => {
             let bits = flush(from_format, bits);
-            let bits = if how & INTEGRAL != 0 { float::integral(from_format, bits, rounding) } else { bits };
+            let bits = if how & code::INTEGRAL != 0 { float::integral(from_format, bits, rounding) } else { bits };
             let bits = if from_format == to_format && !from_format.is_nan(bits) {
                 bits
             } else {
@@ -116,7 +111,7 @@ fn saturate(format: Format, bits: u64, how: i64) -> u64 {
         return saturated(format, bits, one);
     }
     let infinite = bits & !format.sign() == format.infinity();
-    let bits = if how & FINITE != 0 && infinite { bits - 1 } else { bits };
+    let bits = if how & code::FINITE != 0 && infinite { bits - 1 } else { bits };
     if how & code::RELU != 0 && bits & format.sign() != 0 && !format.is_nan(bits) {
         return 0;
     }
@@ -177,7 +172,7 @@ impl<'a> Builder<'_, 'a> {
         let from = words.ty();
         let from = self.needed(instruction, from)?;
         if matches!(to, Type::F16x2 | Type::BF16x2) && from == Type::F32 {
-            let flags = if relu { code::RELU } else { 0 } | if finite { FINITE } else { 0 };
+            let flags = if relu { code::RELU } else { 0 } | if finite { code::FINITE } else { 0 };
             return self.convert_pair(instruction, to, rounding.unwrap_or(0) as i64 | flags);
         }
         let fits = match (from.is_float(), to.is_float()) {
@@ -197,8 +192,8 @@ impl<'a> Builder<'_, 'a> {
             (flush, code::FLUSH),
             (sat, code::SATURATE),
             (relu, code::RELU),
-            (integral.is_some(), INTEGRAL),
-            (finite, FINITE),
+            (integral.is_some(), code::INTEGRAL),
+            (finite, code::FINITE),
         ] {
             how |= if set { bit } else { 0 };
         }

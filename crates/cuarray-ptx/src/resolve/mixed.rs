@@ -6,8 +6,9 @@
 
 use super::builder::Builder;
 use super::draft::Draft;
-use super::floating::{Operation, code, computed};
+use super::floating::{Operation, computed};
 use super::operand::Modifiers;
+use super::rounding_code::code;
 use crate::Error;
 use crate::float::{self, BF16, F16, F32, Format, Rounding};
 use crate::grammar::ast::Instruction;

@@ -42,6 +42,7 @@ mod policy;
 mod quick_conversion;
 mod registers;
 mod rounded;
+mod rounding_code;
 mod sampler;
 mod shapes;
 mod stack;

@@ -8,8 +8,8 @@
 
 use super::builder::Builder;
 use super::draft::Draft;
-use super::floating::direction;
 use super::operand::Modifiers;
+use super::rounding_code::direction;
 use crate::Error;
 use crate::float::{self, BF16, F16, F32, F64, Format, Rounding};
 use crate::grammar::ast::Instruction;

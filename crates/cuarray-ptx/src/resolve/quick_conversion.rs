@@ -1,7 +1,6 @@
 //! The common conversions as vector code.
 
-use super::conversion::{FINITE, INTEGRAL};
-use super::floating::{code, direction, flush32, quiet32, quiet64};
+use super::rounding_code::{code, direction, flush32, quiet32, quiet64};
 use crate::float::Rounding;
 use crate::float::lanewise::{Binary16, Brain16, Half, directed32, odd, saturated32};
 use crate::grammar::types::Type;
@@ -143,7 +142,7 @@ pub(super) fn quick_pair(to: Type, how: i64) -> Option<Exec> {
 /// `narrow16` states that the result has 16 bits.
 pub(super) fn quick((from, to): (Type, Type), how: i64, wide: (bool, bool), narrow16: bool) -> Option<Exec> {
     use Type::{BF16, F16, F32, F64, S32, S64, U32, U64};
-    let flags = how & (code::SATURATE | code::FLUSH | code::RELU | INTEGRAL | FINITE);
+    let flags = how & (code::SATURATE | code::FLUSH | code::RELU | code::INTEGRAL | code::FINITE);
     if !from.is_float() && !to.is_float() {
         return match flags {
             0 => kept(from, to, wide, narrow16),
@@ -168,10 +167,10 @@ pub(super) fn quick((from, to): (Type, Type), how: i64, wide: (bool, bool), narr
     }
     let flush = flags & code::FLUSH != 0;
     Some(match (from, to, flags & !code::FLUSH) {
-        (_, _, INTEGRAL) if !to.is_float() => return to_integer(from, to, how, flush),
-        (F32, F32, INTEGRAL) if flush => integral!(how, |a: f32| flush32(a), |whole| quiet32(whole)),
-        (F32, F32, INTEGRAL) => integral!(how, |a: f32| a, |whole| quiet32(whole)),
-        (F64, F64, INTEGRAL) => integral!(how, |a: f64| a, |whole| quiet64(whole)),
+        (_, _, code::INTEGRAL) if !to.is_float() => return to_integer(from, to, how, flush),
+        (F32, F32, code::INTEGRAL) if flush => integral!(how, |a: f32| flush32(a), |whole| quiet32(whole)),
+        (F32, F32, code::INTEGRAL) => integral!(how, |a: f32| a, |whole| quiet32(whole)),
+        (F64, F64, code::INTEGRAL) => integral!(how, |a: f64| a, |whole| quiet64(whole)),
         (F32, F32, code::SATURATE) if flush => map1(|a: f32| saturated32(flush32(a))),
         (F32, F32, code::SATURATE) => map1(|a: f32| saturated32(a)),
         (F32, F32, 0) if flush => map1(|a: f32| quiet32(flush32(a))),

@@ -1,6 +1,6 @@
 //! Floating-point arithmetic that the processor does not have, as vector code: other rounding modes, saturation, and numbers of 16 bits.
 
-use super::floating::{code, direction, extreme, flush32, quiet32};
+use super::rounding_code::{code, direction, extreme, flush32, quiet32};
 use crate::float::lanewise::{Binary16, Brain16, Half, fused16, product16, product32, saturated32, sum16, sum32};
 use crate::float::{F64, Rounding};
 use crate::grammar::types::Type;

@@ -5,8 +5,8 @@
 
 use super::builder::Builder;
 use super::draft::{Draft, Operand};
-use super::floating::{extreme, quiet32};
 use super::ordering::Ordering;
+use super::rounding_code::{extreme, quiet32};
 use crate::Error;
 use crate::float::{self, BF16, F16, Rounding};
 use crate::grammar::ast::{Instruction, Operand as Written};
