@@ -235,7 +235,7 @@ fuzz-corpora: install ## run the fuzz targets over their corpora
 	    echo 'skipped interface_dict: $(BIN)/python has no libpython to link with' >&2)
 
 # These tests need two devices throughout.
-TWO_DEVICES := tests/sim/test_nccl.py
+TWO_DEVICES := tests/sim/test_nccl.py tests/sim/test_cufft_devices.py tests/sim/test_cufft_devices_order.py
 MPI4PY_SUITE := tests/interop/test_mpi4py_suite.py
 # These tests need modules of CuPy whose build takes minutes.
 CUPY_TESTS := tests/cupy_modules
@@ -245,7 +245,7 @@ test-python: peers $(EXTENSIONS) $(NVJITLINK) $(MPICH) ## run the Python tests o
 	$(call say,Planted bugs that the simulator must find)
 	$(BIN)/python -m cuarray_sim --selftest
 	$(call say,Python tests on the simulated driver)
-	PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests --ignore $(TWO_DEVICES) --ignore $(MPI4PY_SUITE) --ignore $(CUPY_TESTS) --ignore $(DISTRIBUTED_TESTS) --ignore $(RMM_TESTS) --ignore $(WARP_TESTS) --cuarray-sim --numprocesses 3 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
+	PYTHONPATH="$(CURDIR)/build/extensions$(CUPY_PATH)" $(BIN)/python -m pytest tests $(addprefix --ignore ,$(TWO_DEVICES)) --ignore $(MPI4PY_SUITE) --ignore $(CUPY_TESTS) --ignore $(DISTRIBUTED_TESTS) --ignore $(RMM_TESTS) --ignore $(WARP_TESTS) --cuarray-sim --numprocesses 3 --spec-coverage docs/results/spec-coverage.md $(call expected_skips,$(if $(CUPY_PATH),python-cupy,without-cupy))
 	$(call say,Python tests on two simulated devices)
 	CUARRAY_SIM_DEVICES=2 $(BIN)/python -m pytest $(TWO_DEVICES) --cuarray-sim --numprocesses 2 $(call expected_skips,two-devices)
 	$(call say,Stand-ins for the toolchain with nvJitLink)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy  # noqa: F401 -- pytester unloads modules that its runs have loaded, and NumPy cannot load twice
 import pytest
 from blas_probe import blas, blas_library
+from divided_fft import divided
 from dnn_graph import graphs
 from dnn_probe import dnn, dnn_library
 from fft_probe import fft, fft_library
@@ -25,6 +26,7 @@ import cuarray_sim
 __all__ = [
     "blas",
     "blas_library",
+    "divided",
     "dnn",
     "dnn_library",
     "fft",

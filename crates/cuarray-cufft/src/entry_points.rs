@@ -47,6 +47,7 @@ macro_rules! __entry_points {
                 descriptor::allocate(plan: cufftHandle, descriptor: *mut *mut cudaLibXtDesc, format: cufftXtSubFormat) { cufftXtMalloc }
                 descriptor::free(descriptor: *mut cudaLibXtDesc) { cufftXtFree }
                 descriptor::copy(plan: cufftHandle, dst_pointer: *mut c_void, src_pointer: *mut c_void, kind: cufftXtCopyType) { cufftXtMemcpy }
+                settings::query(plan: cufftHandle, query_struct: *mut c_void, query_type: cufftXtQueryType) { cufftXtQueryPlan }
                 descriptor::any(plan: cufftHandle, input: *mut cudaLibXtDesc, output: *mut cudaLibXtDesc, direction: c_int) { cufftXtExecDescriptor }
                 descriptor::c2c(plan: cufftHandle, input: *mut cudaLibXtDesc, output: *mut cudaLibXtDesc, direction: c_int) { cufftXtExecDescriptorC2C }
                 descriptor::z2z(plan: cufftHandle, input: *mut cudaLibXtDesc, output: *mut cudaLibXtDesc, direction: c_int) { cufftXtExecDescriptorZ2Z }
@@ -69,7 +70,7 @@ macro_rules! __entry_points {
                 settings::reset_plan_property(plan: cufftHandle, property: cufftProperty) { cufftResetPlanProperty }
             }
             refused {
-                cufftXtClearCallback cufftXtQueryPlan cufftXtSetCallback cufftXtSetCallbackSharedSize cufftXtSetJITCallback
+                cufftXtClearCallback cufftXtSetCallback cufftXtSetCallbackSharedSize cufftXtSetJITCallback
             }
             refused_11 { __cufftXtSetJITCallback_12_7 }
             refused_12 {

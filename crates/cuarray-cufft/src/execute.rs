@@ -1,62 +1,92 @@
 //! Transforms are enqueued.
 
 use crate::kinds::{Direction, Kind, Precision, Types};
+use crate::layout::View;
 use crate::plans::{self, Plan};
-use crate::status::{INVALID_VALUE, Outcome};
-use crate::transform::{Sides, run};
+use crate::problem::{Problem, Side};
+use crate::status::{INVALID_PLAN, INVALID_VALUE, Outcome};
+use crate::transform::{Staged, run};
 use crate::types::{cufftHandle, cufftResult};
-use cuarray_stream_work::Work;
+use cuarray_stream_work::{Region, Work};
 use half::{bf16, f16};
 use std::ffi::{CStr, c_int, c_void};
+use std::sync::Arc;
 
 /// The names of the arguments of a function.
 pub(crate) type Names = [&'static CStr; 2];
 
 const DATA: Names = [c"idata", c"odata"];
 
+/// Both sides of a transform: their bytes in device memory, and their places in staging memory.
+pub(crate) struct Sides {
+    pub(crate) input: (Region, View),
+    pub(crate) output: (Region, View),
+}
+
 /// Enqueues the transform of a plan.
-pub(crate) fn execute(
+pub(crate) fn enqueue(
     plan: &Plan,
-    types: Option<Types>,
+    problem: &Arc<Problem>,
     names: Names,
-    (input, output): (u64, u64),
+    sides: Sides,
     direction: Option<c_int>,
 ) -> Outcome {
     let settings = plan.settings().clone();
-    let problem = plan.problem()?;
-    if types.is_some_and(|types| types != problem.types) {
-        return Err(cufftResult::INVALID_TYPE);
-    }
     let direction = match problem.types.0 {
         Kind::ComplexToComplex => Direction::of(direction.ok_or(INVALID_VALUE)?)?,
         // Documented: such a transform has one direction, and the parameter is ignored.
         Kind::RealToComplex => Direction::Forward,
         Kind::ComplexToReal => Direction::Inverse,
     };
-    // Documented: also real arrays have the alignment of complex numbers.
-    let alignment = 2 * problem.types.1.bytes() as u64;
-    if [input, output].iter().any(|address| *address == 0 || address % alignment != 0) {
-        return Err(INVALID_VALUE);
-    }
-    if !settings.allocates && settings.work_area == 0 {
+    let sizes = problem.work_sizes(settings.device_count());
+    if !settings.allocates && settings.work_areas.iter().filter(|area| **area != 0).count() < sizes.len() {
         return Err(cufftResult::NO_WORKSPACE);
     }
-    let in_place = input == output;
-    let (from, to) = (problem.input.layout(in_place), problem.output.layout(in_place));
     let mut work = Work::new();
-    if settings.work_area != 0 {
-        work.scratch(c"workArea", settings.work_area, problem.work_size());
+    for (area, size) in settings.work_areas.iter().zip(&sizes).filter(|(area, _)| **area != 0) {
+        work.scratch(c"workArea", *area, *size);
     }
-    let read = work.reads(names[0], from.region(input, problem.input.bytes)?);
-    let written = work.writes(names[1], to.region(output, problem.output.bytes)?);
-    let sides = Sides { input: (read, from.view()), output: (written, to.view()) };
+    let read = work.reads(names[0], sides.input.0);
+    let written = work.writes(names[1], sides.output.0);
+    let staged = Staged { input: (read, sides.input.1), output: (written, sides.output.1) };
     let run = match problem.types.1 {
         Precision::Half => run::<f16>,
         Precision::Bfloat => run::<bf16>,
         Precision::Single => run::<f32>,
         Precision::Double => run::<f64>,
     };
-    Ok(plan.place.enqueue(settings.stream, work, move |data| run(&problem, direction, &sides, data))?)
+    let problem = Arc::clone(problem);
+    Ok(plan.place.enqueue(settings.stream, work, move |data| run(&problem, direction, &staged, data))?)
+}
+
+/// Enqueues the transform of arrays at two addresses.
+fn execute(
+    plan: &Plan,
+    types: Option<Types>,
+    names: Names,
+    (input, output): (u64, u64),
+    direction: Option<c_int>,
+) -> Outcome {
+    let problem = plan.problem()?;
+    if plan.settings().device_count() > 1 {
+        // The arrays of such a plan have descriptors.
+        return Err(INVALID_PLAN);
+    }
+    if types.is_some_and(|types| types != problem.types) {
+        return Err(cufftResult::INVALID_TYPE);
+    }
+    // Documented: also real arrays have the alignment of complex numbers.
+    let alignment = 2 * problem.types.1.bytes() as u64;
+    if [input, output].iter().any(|address| *address == 0 || address % alignment != 0) {
+        return Err(INVALID_VALUE);
+    }
+    let in_place = input == output;
+    let side = |side: &Side, address: u64| -> Outcome<_> {
+        let layout = side.layout(in_place);
+        Ok((layout.region(address, side.bytes)?, layout.view()))
+    };
+    let sides = Sides { input: side(&problem.input, input)?, output: side(&problem.output, output)? };
+    enqueue(plan, &problem, names, sides, direction)
 }
 
 fn addresses(input: *const c_void, output: *mut c_void) -> (u64, u64) {

@@ -28,6 +28,22 @@ pub(crate) struct View {
 }
 
 impl View {
+    /// An array without gaps.
+    pub(crate) fn packed(counts: &[usize]) -> View {
+        let mut size = 1;
+        let mut dimensions: Vec<_> = counts
+            .iter()
+            .rev()
+            .map(|&count| {
+                let step = size;
+                size *= count;
+                Dimension { count, step }
+            })
+            .collect();
+        dimensions.reverse();
+        View { dimensions, size }
+    }
+
     /// Whether the elements are in the order of their indices.
     pub(crate) fn is_packed(&self) -> bool {
         let mut step = 1;

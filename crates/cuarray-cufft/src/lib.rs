@@ -12,6 +12,8 @@
 pub mod types;
 
 mod descriptor;
+mod devices;
+mod distribution;
 mod engine;
 mod entry_points;
 mod execute;

@@ -119,13 +119,13 @@ fn sized(
     plan: cufftHandle,
     to: *mut usize,
     request: Outcome<Request>,
-    f: impl FnOnce(&Plan, &Request) -> Outcome<usize>,
+    f: impl FnOnce(&Plan, &Request) -> Outcome<Vec<usize>>,
 ) -> Outcome {
     let plan = plans::find(plan)?;
     if to.is_null() {
         return Err(INVALID_VALUE);
     }
-    write(to, f(&plan, &request?)?)
+    plans::write_sizes(to, &f(&plan, &request?)?)
 }
 
 fn make(plan: cufftHandle, to: *mut usize, request: Outcome<Request>) -> Outcome {
@@ -133,7 +133,7 @@ fn make(plan: cufftHandle, to: *mut usize, request: Outcome<Request>) -> Outcome
 }
 
 fn measure(plan: cufftHandle, to: *mut usize, request: Outcome<Request>) -> Outcome {
-    sized(plan, to, request, |_, request| Ok(Problem::new(request)?.work_size()))
+    sized(plan, to, request, |plan, request| Ok(Problem::new(request)?.work_sizes(plan.settings().device_count())))
 }
 
 fn estimate(to: *mut usize, request: Outcome<Request>) -> Outcome {
@@ -265,5 +265,7 @@ pub(crate) fn estimate_many(
 
 /// `cufftGetSize`.
 pub(crate) fn size(plan: cufftHandle, size: *mut usize) -> Outcome {
-    write(size, plans::find(plan)?.problem()?.work_size())
+    let plan = plans::find(plan)?;
+    let sizes = plan.problem()?.work_sizes(plan.settings().device_count());
+    if size.is_null() { Err(INVALID_VALUE) } else { plans::write_sizes(size, &sizes) }
 }

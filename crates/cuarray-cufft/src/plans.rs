@@ -1,11 +1,13 @@
 //! Plans: their context, transform and settings.
 
+use crate::devices::Devices;
+use crate::distribution;
 use crate::problem::{Problem, Request};
 use crate::status::{INVALID_PLAN, Outcome};
 use crate::types::{cufftHandle, cufftResult};
 use cuarray_abi::CUstream;
 use cuarray_stand_in::report_use;
-use cuarray_stream_work::{Error, Place};
+use cuarray_stream_work::{Error, Place, write};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError, RwLock};
@@ -18,10 +20,18 @@ pub(crate) struct Settings {
     pub(crate) stream: CUstream,
     /// Whether the library allocates the work area.
     pub(crate) allocates: bool,
-    /// The user's work area.
-    pub(crate) work_area: u64,
+    /// The user's work areas, one for each device.
+    pub(crate) work_areas: Vec<u64>,
+    /// The devices that `cufftXtSetGPUs` gave.
+    pub(crate) devices: Option<Devices>,
     /// The properties that were set, by their numbers.
     pub(crate) properties: HashMap<c_int, i64>,
+}
+
+impl Settings {
+    pub(crate) fn device_count(&self) -> usize {
+        self.devices.as_ref().map_or(1, Devices::len)
+    }
 }
 
 /// A plan.
@@ -41,16 +51,17 @@ impl Plan {
         self.settings().problem.clone().ok_or(INVALID_PLAN)
     }
 
-    /// Makes the plan, once. Returns the size of its work area.
-    pub(crate) fn make(&self, request: &Request) -> Outcome<usize> {
+    /// Makes the plan, once. Returns the sizes of its work areas.
+    pub(crate) fn make(&self, request: &Request) -> Outcome<Vec<usize>> {
         let mut settings = self.settings();
         if settings.problem.is_some() {
             return Err(INVALID_PLAN);
         }
-        let problem = Problem::new(request)?;
-        let size = problem.work_size();
+        let (problem, devices) = (Problem::new(request)?, settings.device_count());
+        distribution::check(&problem, devices)?;
+        let sizes = problem.work_sizes(devices);
         settings.problem = Some(Arc::new(problem));
-        Ok(size)
+        Ok(sizes)
     }
 }
 
@@ -75,8 +86,14 @@ pub(crate) fn create(major: c_int) -> Outcome<cufftHandle> {
     })?;
     static REPORT: Once = Once::new();
     REPORT.call_once(|| report_use(&format!("libcufft.so.{major}")));
-    let settings =
-        Settings { problem: None, stream: CUstream::NULL, allocates: true, work_area: 0, properties: HashMap::new() };
+    let settings = Settings {
+        problem: None,
+        stream: CUstream::NULL,
+        allocates: true,
+        work_areas: Vec::new(),
+        devices: None,
+        properties: HashMap::new(),
+    };
     let plan = Arc::new(Plan { place, settings: Mutex::new(settings) });
     let mut table = table().write().unwrap_or_else(PoisonError::into_inner);
     // No number comes twice, so a destroyed plan is found. 0, the value of a forgotten variable, is none.
@@ -96,4 +113,9 @@ pub(crate) fn find(number: cufftHandle) -> Outcome<Arc<Plan>> {
 pub(crate) fn destroy(number: cufftHandle) -> Outcome {
     let removed = table().write().unwrap_or_else(PoisonError::into_inner).plans.remove(&number);
     removed.map(drop).ok_or(INVALID_PLAN)
+}
+
+/// Writes the sizes of work areas: an array with one for each device.
+pub(crate) fn write_sizes(to: *mut usize, sizes: &[usize]) -> Outcome {
+    sizes.iter().enumerate().try_for_each(|(index, size)| write(to.wrapping_add(index), *size))
 }

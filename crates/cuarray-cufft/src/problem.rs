@@ -105,6 +105,22 @@ impl Problem {
         2 * self.types.1.bytes() * self.elements()
     }
 
+    /// The bytes of the work areas of so many devices.
+    pub(crate) fn work_sizes(&self, devices: usize) -> Vec<usize> {
+        let element = 2 * self.types.1.bytes();
+        vec![self.elements().div_ceil(devices) * element; devices]
+    }
+
+    /// The number of transforms, then the sizes of one side of a transform.
+    pub(crate) fn dimensions(&self, is_real: bool) -> Vec<usize> {
+        let mut dimensions = vec![self.batch];
+        dimensions.extend(&self.sizes);
+        if let (false, true, Some(last)) = (is_real, self.types.0 != Kind::ComplexToComplex, dimensions.last_mut()) {
+            *last = *last / 2 + 1;
+        }
+        dimensions
+    }
+
     /// The number of elements of a complex array of the sizes.
     pub(crate) fn elements(&self) -> usize {
         self.sizes.iter().product::<usize>() * self.batch

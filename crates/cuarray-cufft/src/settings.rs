@@ -1,5 +1,6 @@
 //! Streams, work areas, versions and properties.
 
+use crate::distribution::Factors;
 use crate::plans;
 use crate::status::{INVALID_VALUE, NOT_SUPPORTED, Outcome};
 use crate::types::*;
@@ -32,15 +33,29 @@ pub(crate) fn set_stream(plan: cufftHandle, stream: cudaStream_t) -> Outcome {
 
 /// `cufftSetWorkArea`.
 pub(crate) fn set_work_area(plan: cufftHandle, area: *mut c_void) -> Outcome {
-    plans::find(plan)?.settings().work_area = area.addr() as u64;
+    plans::find(plan)?.settings().work_areas = vec![area.addr() as u64];
     Ok(())
 }
 
-/// `cufftXtSetWorkArea`: a work area for each device. There is one device.
+/// `cufftXtSetWorkArea`: a work area for each device.
 pub(crate) fn set_work_areas(plan: cufftHandle, areas: *const *mut c_void) -> Outcome {
     let plan = plans::find(plan)?;
-    plan.settings().work_area = read::<_, cufftResult>(areas, 1)?.first().map_or(0, |area| area.addr() as u64);
+    let mut settings = plan.settings();
+    let areas = read::<_, cufftResult>(areas, settings.device_count())?;
+    settings.work_areas = areas.into_iter().map(|area| area.addr() as u64).collect();
     Ok(())
+}
+
+/// `cufftXtQueryPlan`: the factors of one transform of one dimension on several devices.
+pub(crate) fn query(plan: cufftHandle, to: *mut c_void, kind: cufftXtQueryType) -> Outcome {
+    let plan = plans::find(plan)?;
+    let (problem, devices) = (plan.problem()?, plan.settings().device_count());
+    match problem.sizes[..] {
+        [size] if kind == 0 && problem.batch == 1 && devices > 1 => {
+            write(to.cast(), Factors::new(size, devices).described())
+        }
+        _ => Err(INVALID_VALUE),
+    }
 }
 
 /// `cufftSetAutoAllocation`.
@@ -55,10 +70,11 @@ pub(crate) fn set_auto_allocation(plan: cufftHandle, auto_allocate: c_int) -> Ou
 
 /// `cufftXtSetWorkAreaPolicy`. The least and the usual work area are the same.
 pub(crate) fn set_work_area_policy(plan: cufftHandle, policy: cufftXtWorkAreaPolicy, size: *mut usize) -> Outcome {
-    let needed = plans::find(plan)?.problem()?.work_size();
+    let plan = plans::find(plan)?;
+    let needed = plan.problem()?.work_sizes(plan.settings().device_count());
     match policy {
         0 | 2 if size.is_null() => Ok(()),
-        0 | 2 => write(size, needed),
+        0 | 2 => plans::write_sizes(size, &needed),
         1 => Err(NOT_SUPPORTED),
         _ => Err(INVALID_VALUE),
     }

@@ -1,5 +1,6 @@
 //! The statuses of cuFFT.
 
+use cuarray_abi::CUresult;
 use cuarray_stream_work::{Error, Library, Status};
 use std::sync::atomic::AtomicBool;
 
@@ -52,6 +53,7 @@ impl From<Error> for cufftResult {
             Error::NoDriver => cufftResult::SETUP_FAILED,
             Error::Missing(_) => NOT_SUPPORTED,
             Error::Size => INVALID_SIZE,
+            Error::Driver(_, CUresult::CUDA_ERROR_INVALID_DEVICE) => cufftResult::INVALID_DEVICE,
             error if error.is_out_of_memory() => cufftResult::ALLOC_FAILED,
             _ => cufftResult::EXEC_FAILED,
         }

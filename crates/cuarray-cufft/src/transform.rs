@@ -10,13 +10,13 @@ use realfft::num_traits::Zero;
 
 /// The arguments of a transform, with their places in staging memory.
 #[derive(Clone, Debug)]
-pub(crate) struct Sides {
+pub(crate) struct Staged {
     pub(crate) input: (Argument, View),
     pub(crate) output: (Argument, View),
 }
 
 /// Transforms numbers of a type.
-pub(crate) fn run<N: Number>(problem: &Problem, direction: Direction, sides: &Sides, data: &mut Data<'_>) {
+pub(crate) fn run<N: Number>(problem: &Problem, direction: Direction, sides: &Staged, data: &mut Data<'_>) {
     let (input, output) = (&sides.input, &sides.output);
     let engine = N::engine(problem, direction);
     match problem.types.0 {

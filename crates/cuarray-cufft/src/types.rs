@@ -20,6 +20,8 @@ pub type cufftProperty = c_int;
 pub type cufftXtSubFormat = c_int;
 /// `cufftXtCopyType`.
 pub type cufftXtCopyType = c_int;
+/// `cufftXtQueryType`.
+pub type cufftXtQueryType = c_int;
 /// `cufftXtWorkAreaPolicy`.
 pub type cufftXtWorkAreaPolicy = c_int;
 /// `cudaStream_t`.
@@ -30,7 +32,7 @@ pub(crate) const MOST_DEVICES: usize = 64;
 /// `cudaXtDesc`.
 #[allow(non_camel_case_types, non_snake_case, missing_docs)]
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct cudaXtDesc {
     pub version: c_int,
     pub nGPUs: c_int,
@@ -43,11 +45,32 @@ pub struct cudaXtDesc {
 /// `cudaLibXtDesc`.
 #[allow(non_camel_case_types, non_snake_case, missing_docs)]
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct cudaLibXtDesc {
     pub version: c_int,
     pub descriptor: *mut cudaXtDesc,
     pub library: c_int,
     pub subFormat: c_int,
     pub libDescriptor: *mut c_void,
+}
+
+/// `cufftXt1dFactors`.
+#[allow(non_camel_case_types, non_snake_case, missing_docs)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct cufftXt1dFactors {
+    pub size: i64,
+    pub stringCount: i64,
+    pub stringLength: i64,
+    pub substringLength: i64,
+    pub factor1: i64,
+    pub factor2: i64,
+    pub stringMask: i64,
+    pub substringMask: i64,
+    pub factor1Mask: i64,
+    pub factor2Mask: i64,
+    pub stringShift: c_int,
+    pub substringShift: c_int,
+    pub factor1Shift: c_int,
+    pub factor2Shift: c_int,
 }

@@ -26,6 +26,7 @@
 //! it and its arguments at the line of the program. On other drivers it has no effect.
 
 mod data;
+mod device;
 mod driver;
 mod entry;
 mod gather;
@@ -39,6 +40,7 @@ mod staging;
 mod work;
 
 pub use data::{Argument, Data, Plain};
+pub use device::Device;
 pub use driver::{Error, Result};
 pub use entry::{Library, Status, c_name, guarded, read, write};
 pub use handle::Handle;

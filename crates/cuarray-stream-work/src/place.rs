@@ -53,13 +53,18 @@ impl Place {
             retained = Some(device);
             call!(cuCtxSetCurrent(context))?;
         }
-        Ok(Place {
+        Ok(Place { retained, ..Place::of_context(context) })
+    }
+
+    /// A context that something else keeps alive.
+    pub(crate) fn of_context(context: CUcontext) -> Place {
+        Place {
             context,
-            retained,
+            retained: None,
             staging: Arc::default(),
             kernels: Kernels::default(),
             is_over: AtomicBool::new(false),
-        })
+        }
     }
 
     /// As [`Place::current`], with staging memory that all such places of a context share and never free: freeing it waits for the context. So
