@@ -167,3 +167,78 @@ def test_write_of_an_array_without_a_wait_is_a_race(sparse: Sparse, solver: Solv
         assert sparse.library.cusolverSpDcsrlsvqr(*arrays, ctypes.byref(singular)) == SUCCESS
     found = [side for finding in findings_of() for side in finding["sides"] if side["call"] == "cusolverSpDcsrlsvqr"]
     assert {side["detail"] for side in found} == {"argument csrVal"}
+
+
+@KINDS
+@BASES
+@pytest.mark.parametrize("host", [False, True], ids=["device", "host"])
+def test_eigenvalue_next_to_a_number_is_found(sparse: Sparse, solver: Solver, kind: str, base: int, host: bool) -> None:
+    dtype = TYPES[kind]
+    assert sparse.cusparse.cusparseSetMatIndexBase(sparse.descriptor, base) == 0
+    dense = grid(solver, 4, dtype, hermitian=True)
+    values = np.linalg.eigvalsh(dense)
+    near = values[5] + (values[6] - values[5]) / 10
+    status, value, vector = nearest(sparse, kind, compressed(dense, base), near, host=host)
+    assert status == SUCCESS
+    close(np.array([value, np.linalg.norm(vector)]), np.array([values[5], 1]), kind)
+    close(dense @ vector, value * vector, kind)
+
+
+def nearest(
+    sparse: Sparse,
+    kind: str,
+    matrix: tuple[np.ndarray, ...],
+    near: complex,
+    *,
+    host: bool,
+    most: int = 100,
+    size: int | None = None,
+) -> tuple[int, Any, np.ndarray]:
+    """Return the status, the eigenvalue and its vector."""
+    rows, columns, values = matrix
+    put, dtype, n = sparse.on_host if host else sparse.solver.put, TYPES[kind], len(rows) - 1
+    sparse.keep, single = [], kind in "SC"
+    real = ctypes.c_float if single else ctypes.c_double
+    places = [put(np.full(count, 77, dtype)) for count in (1, n)]
+    kept = sparse.keep[:]
+
+    class Pair(ctypes.Structure):
+        _fields_ = (("re", real), ("im", real))
+
+    shift = Pair(near.real, near.imag) if np.dtype(dtype).kind == "c" else real(near.real)
+    status = getattr(sparse.library, f"cusolverSp{kind}csreigvsi{'Host' if host else ''}")(
+        *(
+            sparse.handle,
+            n if size is None else size,
+            len(columns),
+            sparse.descriptor,
+            put(values),
+            put(rows),
+            put(columns),
+        ),
+        *(shift, put(np.ones(n, dtype)), most, real(1e-5 if single else 1e-12), *places),
+    )
+    found = (
+        kept
+        if host
+        else [sparse.solver.get(place, np.empty(count, dtype)) for place, count in zip(places, (1, n), strict=True)]
+    )
+    return status, found[0][0], found[1]
+
+
+@pytest.mark.parametrize("host", [False, True], ids=["device", "host"])
+def test_search_of_an_eigenvalue_checks_its_arguments(sparse: Sparse, host: bool) -> None:
+    rows, columns, values = compressed(np.diag([1.0, 2.0, 3.0]), 0)
+    for options, expected in (
+        ({"size": 0}, INVALID_VALUE),
+        ({"size": -1}, INVALID_VALUE),
+        ({"most": -1}, INVALID_VALUE),
+    ):
+        status, value, vector = nearest(sparse, "D", (rows, columns, values), 1.1, host=host, **options)
+        assert status == expected
+        assert value == 77
+        assert (vector == 77).all()
+    assert nearest(sparse, "D", (rows, columns + 7, values), 1.1, host=host)[0] == EXECUTION_FAILED
+    # No equations have a solution if the number is an eigenvalue.
+    assert np.isnan(nearest(sparse, "D", (rows, columns, values), 2.0, host=host)[1])
+    assert nearest(sparse, "D", (rows, columns, values), 1.9, host=host)[1] == pytest.approx(2)

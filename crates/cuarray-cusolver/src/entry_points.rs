@@ -210,6 +210,12 @@ macro_rules! __entry_points {
                     Complex32: cusolverDnCsytri;
                     Complex64: cusolverDnZsytri;
                 }
+                bidiagonal::gebrd(m: c_int, n: c_int, a: *mut T, lda: c_int, d: *mut R, e: *mut R, tauq: *mut T, taup: *mut T, work: *mut T, lwork: c_int, dev_info: *mut c_int) {
+                    f32: cusolverDnSgebrd;
+                    f64: cusolverDnDgebrd;
+                    Complex32: cusolverDnCgebrd;
+                    Complex64: cusolverDnZgebrd;
+                }
                 tridiagonal::sytrd_size(uplo: cublasFillMode_t, n: c_int, a: *const T, lda: c_int, d: *const R, e: *const R, tau: *const T, lwork: *mut c_int) {
                     f32: cusolverDnSsytrd_bufferSize;
                     f64: cusolverDnDsytrd_bufferSize;
@@ -386,6 +392,18 @@ macro_rules! __entry_points {
                     Complex64: cusolverDnZEgels;
                     Complex64: cusolverDnZYgels;
                 }
+                sparse_eigen::csreigvsi(m: c_int, nnz: c_int, descr: cusparseMatDescr_t, values: *const T, rows: *const c_int, columns: *const c_int, mu0: T, x0: *const T, maxite: c_int, eps: R, mu: *mut T, x: *mut T) {
+                    f32: cusolverSpScsreigvsi;
+                    f64: cusolverSpDcsreigvsi;
+                    Complex32: cusolverSpCcsreigvsi;
+                    Complex64: cusolverSpZcsreigvsi;
+                }
+                sparse_eigen::csreigvsi_host(m: c_int, nnz: c_int, descr: cusparseMatDescr_t, values: *const T, rows: *const c_int, columns: *const c_int, mu0: T, x0: *const T, maxite: c_int, eps: R, mu: *mut T, x: *mut T) {
+                    f32: cusolverSpScsreigvsiHost;
+                    f64: cusolverSpDcsreigvsiHost;
+                    Complex32: cusolverSpCcsreigvsiHost;
+                    Complex64: cusolverSpZcsreigvsiHost;
+                }
                 sparse::csrlsvqr(m: c_int, nnz: c_int, descr: cusparseMatDescr_t, values: *const T, rows: *const c_int, columns: *const c_int, b: *const T, tol: R, reorder: c_int, x: *mut T, singularity: *mut c_int) {
                     f32: cusolverSpScsrlsvqr;
                     f64: cusolverSpDcsrlsvqr;
@@ -418,6 +436,10 @@ macro_rules! __entry_points {
                 }
             }
             handle {
+                bidiagonal::gebrd_size(m: c_int, n: c_int, lwork: *mut c_int) { cusolverDnSgebrd_bufferSize }
+                bidiagonal::gebrd_size(m: c_int, n: c_int, lwork: *mut c_int) { cusolverDnDgebrd_bufferSize }
+                bidiagonal::gebrd_size(m: c_int, n: c_int, lwork: *mut c_int) { cusolverDnCgebrd_bufferSize }
+                bidiagonal::gebrd_size(m: c_int, n: c_int, lwork: *mut c_int) { cusolverDnZgebrd_bufferSize }
                 management::set_stream(stream: cudaStream_t) { cusolverDnSetStream }
                 management::get_stream(stream: *mut cudaStream_t) { cusolverDnGetStream }
                 management::set_determinism(mode: cusolverDeterministicMode_t) { cusolverDnSetDeterministicMode }
@@ -493,13 +515,13 @@ macro_rules! __entry_points {
                 management::destroy(handle: cusolverSpHandle_t) { cusolverSpDestroy }
             }
             refused {
-                cusolverDnCgebrd cusolverDnCgebrd_bufferSize cusolverDnClaswp cusolverDnClauum cusolverDnClauum_bufferSize cusolverDnCungbr
-                cusolverDnCungbr_bufferSize cusolverDnDgebrd cusolverDnDgebrd_bufferSize cusolverDnDlaswp cusolverDnDlauum cusolverDnDlauum_bufferSize
+                cusolverDnClaswp cusolverDnClauum cusolverDnClauum_bufferSize cusolverDnCungbr
+                cusolverDnCungbr_bufferSize cusolverDnDlaswp cusolverDnDlauum cusolverDnDlauum_bufferSize
                 cusolverDnDorgbr cusolverDnDorgbr_bufferSize cusolverDnIRSInfosGetResidualHistory cusolverDnIRSInfosRequestResidual
-                cusolverDnLoggerForceDisable cusolverDnLoggerOpenFile cusolverDnLoggerSetCallback cusolverDnLoggerSetFile cusolverDnLoggerSetLevel cusolverDnLoggerSetMask cusolverDnSgebrd
-                cusolverDnSgebrd_bufferSize cusolverDnSlaswp cusolverDnSlauum cusolverDnSlauum_bufferSize cusolverDnSorgbr cusolverDnSorgbr_bufferSize
+                cusolverDnLoggerForceDisable cusolverDnLoggerOpenFile cusolverDnLoggerSetCallback cusolverDnLoggerSetFile cusolverDnLoggerSetLevel cusolverDnLoggerSetMask
+                cusolverDnSlaswp cusolverDnSlauum cusolverDnSlauum_bufferSize cusolverDnSorgbr cusolverDnSorgbr_bufferSize
                 cusolverDnXgesvdp cusolverDnXgesvdp_bufferSize cusolverDnXgesvdr cusolverDnXgesvdr_bufferSize cusolverDnXlarft
-                cusolverDnXlarft_bufferSize cusolverDnXtrtri cusolverDnXtrtri_bufferSize cusolverDnZgebrd cusolverDnZgebrd_bufferSize cusolverDnZlaswp
+                cusolverDnXlarft_bufferSize cusolverDnXtrtri cusolverDnXtrtri_bufferSize cusolverDnZlaswp
                 cusolverDnZlauum cusolverDnZlauum_bufferSize cusolverDnZungbr cusolverDnZungbr_bufferSize cusolverRfAccessBundledFactorsDevice
                 cusolverRfAnalyze cusolverRfBatchAnalyze cusolverRfBatchRefactor cusolverRfBatchResetValues cusolverRfBatchSetupHost
                 cusolverRfBatchSolve cusolverRfBatchZeroPivot cusolverRfCreate cusolverRfDestroy cusolverRfExtractBundledFactorsHost
@@ -508,7 +530,7 @@ macro_rules! __entry_points {
                 cusolverRfSetMatrixFormat cusolverRfSetNumericProperties cusolverRfSetResetValuesFastMode cusolverRfSetupDevice cusolverRfSetupHost
                 cusolverRfSolve cusolverSpCcsrcholBufferInfo cusolverSpCcsrcholBufferInfoHost cusolverSpCcsrcholDiag cusolverSpCcsrcholFactor
                 cusolverSpCcsrcholFactorHost cusolverSpCcsrcholSolve cusolverSpCcsrcholSolveHost cusolverSpCcsrcholZeroPivot
-                cusolverSpCcsrcholZeroPivotHost cusolverSpCcsreigsHost cusolverSpCcsreigvsi cusolverSpCcsreigvsiHost cusolverSpCcsrlsqvqrHost
+                cusolverSpCcsrcholZeroPivotHost cusolverSpCcsreigsHost cusolverSpCcsrlsqvqrHost
                 cusolverSpCcsrluBufferInfoHost cusolverSpCcsrluExtractHost cusolverSpCcsrluFactorHost cusolverSpCcsrluSolveHost
                 cusolverSpCcsrluZeroPivotHost cusolverSpCcsrqrBufferInfo cusolverSpCcsrqrBufferInfoBatched cusolverSpCcsrqrBufferInfoHost
                 cusolverSpCcsrqrFactor cusolverSpCcsrqrFactorHost cusolverSpCcsrqrSetup cusolverSpCcsrqrSetupHost cusolverSpCcsrqrSolve
@@ -516,7 +538,7 @@ macro_rules! __entry_points {
                 cusolverSpCreateCsrcholInfo cusolverSpCreateCsrcholInfoHost cusolverSpCreateCsrluInfoHost cusolverSpCreateCsrqrInfo
                 cusolverSpCreateCsrqrInfoHost cusolverSpDcsrcholBufferInfo cusolverSpDcsrcholBufferInfoHost cusolverSpDcsrcholDiag
                 cusolverSpDcsrcholFactor cusolverSpDcsrcholFactorHost cusolverSpDcsrcholSolve cusolverSpDcsrcholSolveHost cusolverSpDcsrcholZeroPivot
-                cusolverSpDcsrcholZeroPivotHost cusolverSpDcsreigsHost cusolverSpDcsreigvsi cusolverSpDcsreigvsiHost cusolverSpDcsrlsqvqrHost
+                cusolverSpDcsrcholZeroPivotHost cusolverSpDcsreigsHost cusolverSpDcsrlsqvqrHost
                 cusolverSpDcsrluBufferInfoHost cusolverSpDcsrluExtractHost cusolverSpDcsrluFactorHost cusolverSpDcsrluSolveHost
                 cusolverSpDcsrluZeroPivotHost cusolverSpDcsrqrBufferInfo cusolverSpDcsrqrBufferInfoBatched cusolverSpDcsrqrBufferInfoHost
                 cusolverSpDcsrqrFactor cusolverSpDcsrqrFactorHost cusolverSpDcsrqrSetup cusolverSpDcsrqrSetupHost cusolverSpDcsrqrSolve
@@ -524,7 +546,7 @@ macro_rules! __entry_points {
                 cusolverSpDestroyCsrcholInfo cusolverSpDestroyCsrcholInfoHost cusolverSpDestroyCsrluInfoHost cusolverSpDestroyCsrqrInfo
                 cusolverSpDestroyCsrqrInfoHost cusolverSpScsrcholBufferInfo cusolverSpScsrcholBufferInfoHost cusolverSpScsrcholDiag
                 cusolverSpScsrcholFactor cusolverSpScsrcholFactorHost cusolverSpScsrcholSolve cusolverSpScsrcholSolveHost cusolverSpScsrcholZeroPivot
-                cusolverSpScsrcholZeroPivotHost cusolverSpScsreigsHost cusolverSpScsreigvsi cusolverSpScsreigvsiHost cusolverSpScsrlsqvqrHost
+                cusolverSpScsrcholZeroPivotHost cusolverSpScsreigsHost cusolverSpScsrlsqvqrHost
                 cusolverSpScsrluBufferInfoHost cusolverSpScsrluExtractHost cusolverSpScsrluFactorHost cusolverSpScsrluSolveHost
                 cusolverSpScsrluZeroPivotHost cusolverSpScsrqrBufferInfo cusolverSpScsrqrBufferInfoBatched cusolverSpScsrqrBufferInfoHost
                 cusolverSpScsrqrFactor cusolverSpScsrqrFactorHost cusolverSpScsrqrSetup cusolverSpScsrqrSetupHost cusolverSpScsrqrSolve
@@ -534,7 +556,7 @@ macro_rules! __entry_points {
                 cusolverSpXcsrqrAnalysisBatched cusolverSpXcsrqrAnalysisHost cusolverSpXcsrsymamdHost cusolverSpXcsrsymmdqHost
                 cusolverSpXcsrsymrcmHost cusolverSpZcsrcholBufferInfo cusolverSpZcsrcholBufferInfoHost cusolverSpZcsrcholDiag cusolverSpZcsrcholFactor
                 cusolverSpZcsrcholFactorHost cusolverSpZcsrcholSolve cusolverSpZcsrcholSolveHost cusolverSpZcsrcholZeroPivot
-                cusolverSpZcsrcholZeroPivotHost cusolverSpZcsreigsHost cusolverSpZcsreigvsi cusolverSpZcsreigvsiHost cusolverSpZcsrlsqvqrHost
+                cusolverSpZcsrcholZeroPivotHost cusolverSpZcsreigsHost cusolverSpZcsrlsqvqrHost
                 cusolverSpZcsrluBufferInfoHost cusolverSpZcsrluExtractHost cusolverSpZcsrluFactorHost cusolverSpZcsrluSolveHost
                 cusolverSpZcsrluZeroPivotHost cusolverSpZcsrqrBufferInfo cusolverSpZcsrqrBufferInfoBatched cusolverSpZcsrqrBufferInfoHost
                 cusolverSpZcsrqrFactor cusolverSpZcsrqrFactorHost cusolverSpZcsrqrSetup cusolverSpZcsrqrSetupHost cusolverSpZcsrqrSolve

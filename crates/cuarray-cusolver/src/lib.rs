@@ -15,6 +15,7 @@ pub mod types;
 
 mod approximate;
 mod arguments;
+mod bidiagonal;
 mod cholesky;
 mod eigen;
 mod entry_points;
@@ -34,6 +35,7 @@ mod reflectors;
 mod report;
 mod scalar;
 mod sparse;
+mod sparse_eigen;
 mod sparse_factors;
 mod status;
 mod svd;

@@ -10,7 +10,7 @@ use crate::scalar::{Field, Scalar};
 use crate::sparse_factors::{Csr, Method, solve};
 use crate::status::{INVALID_VALUE, Outcome};
 use crate::types::{cusolverStatus_t, cusparseMatDescr_t};
-use cuarray_stream_work::{LibraryCall, read, write};
+use cuarray_stream_work::{Data, LibraryCall, read, write};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -35,7 +35,7 @@ fn of_descriptor(name: &CStr, descriptor: cusparseMatDescr_t) -> Outcome<c_int> 
 }
 
 /// The index base of a general matrix.
-fn base(descriptor: cusparseMatDescr_t) -> Outcome<usize> {
+pub(crate) fn base(descriptor: cusparseMatDescr_t) -> Outcome<usize> {
     if of_descriptor(c"cusparseGetMatType", descriptor)? != 0 {
         return Err(cusolverStatus_t::MATRIX_TYPE_NOT_SUPPORTED);
     }
@@ -82,6 +82,19 @@ fn number(singular: Option<usize>) -> c_int {
     singular.map_or(-1, |column| c_int::try_from(column).unwrap_or(c_int::MAX))
 }
 
+/// Enqueues work whose failure the call returns, and waits for it.
+pub(crate) fn waited(call: Call<'_>, compute: impl Fn(&mut Data<'_>) -> Outcome + Send + Sync + 'static) -> Outcome {
+    let status = Arc::new(Mutex::new(Ok(())));
+    let told = Arc::clone(&status);
+    call.computes_and_waits(move |data| *told.lock().unwrap_or_else(PoisonError::into_inner) = compute(data))?;
+    status.lock().map_or_else(|status| *status.into_inner(), |status| *status)
+}
+
+/// Fills a result that a failure leaves without a value.
+pub(crate) fn no_numbers<T: Scalar>(result: &mut [T]) {
+    result.fill(T::narrow(T::Wide::nan()));
+}
+
 /// Solves with arrays of the device. The call waits, because it tells the host whether the matrix is singular.
 fn on_device<T: Scalar>(
     handle: &Handle,
@@ -99,24 +112,15 @@ fn on_device<T: Scalar>(
     let columns = call.reads_vector(c"csrColInd", columns, shape.entries)?;
     let b = call.reads_vector(c"b", b, shape.n)?;
     let x = call.writes_vector(c"x", x, shape.n)?;
-    let status = Arc::new(Mutex::new(Ok(())));
-    let told = Arc::clone(&status);
-    call.computes_and_waits(move |data| {
+    waited(call, move |data| {
         let (rows, columns) = (data.take::<c_int>(rows), data.take::<c_int>(columns));
         let (values, b) = (widen(data.take::<T>(values)), widen(data.take::<T>(b)));
         let x = data.take::<T>(x);
-        match shape.solve(method, (rows, columns), values, b) {
-            Ok((solution, singular)) => {
-                narrow(x, &solution);
-                singularity.write(0, number(singular));
-            }
-            Err(error) => {
-                x.fill(T::narrow(T::Wide::nan()));
-                *told.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
-            }
-        }
-    })?;
-    status.lock().map_or_else(|status| *status.into_inner(), |status| *status)
+        let (solution, singular) = shape.solve(method, (rows, columns), values, b).inspect_err(|_| no_numbers(x))?;
+        narrow(x, &solution);
+        singularity.write(0, number(singular));
+        Ok(())
+    })
 }
 
 /// Solves with arrays of the host.

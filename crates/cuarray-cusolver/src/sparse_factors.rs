@@ -40,6 +40,20 @@ impl<F: Field> Csr<F> {
         }
         Some(Csr { n, entries })
     }
+
+    /// The matrix less a multiple of the unit matrix.
+    pub(crate) fn less(&self, shift: F) -> Csr<F> {
+        let mut entries = self.entries.clone();
+        entries.extend((0..self.n).map(|index| (index, index, -shift)));
+        Csr { n: self.n, entries }
+    }
+
+    /// The product with a vector.
+    pub(crate) fn times(&self, x: &[F]) -> Vec<F> {
+        let mut product = vec![F::default(); self.n];
+        self.entries.iter().for_each(|(row, column, value)| product[*row] += *value * x[*column]);
+        product
+    }
 }
 
 /// A matrix by columns, without duplicates.
@@ -97,38 +111,67 @@ pub(crate) fn solve<F: Field>(matrix: &Csr<F>, method: Method, tolerance: f64, b
 }
 
 fn by_lu<F: Field>(matrix: &Csr<F>, tolerance: f64, b: &mut [F]) -> Outcome<Option<usize>> {
-    let n = matrix.n;
-    let columns = Columns::of(n, matrix.entries.clone());
-    let symbolic = columns.symbolic();
-    let (mut forward, mut inverse) = (vec![0; n], vec![0; n]);
-    let mut buffer = memory(colamd::order_scratch::<usize>(n, n, columns.rows.len()))?;
-    colamd::order(&mut forward, &mut inverse, symbolic, Default::default(), MemStack::new(&mut buffer))
-        .map_err(|_| cusolverStatus_t::ALLOC_FAILED)?;
-    let order = PermRef::new_checked(&forward, &inverse, n);
-    let mut factors = lu::SimplicialLu::<usize, F>::new();
-    let (mut rows, mut of_rows) = (vec![0; n], vec![0; n]);
-    let mut buffer = memory(StackReq::any_of(&[
-        lu::factorize_simplicial_numeric_lu_scratch::<usize, F>(n, n),
-        permute_rows_in_place_scratch::<usize, F>(n, 1),
-    ]))?;
-    let stack = MemStack::new(&mut buffer);
-    let values = SparseColMatRef::new(symbolic, &columns.values);
-    match lu::factorize_simplicial_numeric_lu(&mut rows, &mut of_rows, &mut factors, values, order, stack) {
-        Ok(()) => {}
-        Err(LuError::SymbolicSingular { index }) => {
-            b.fill(F::nan());
-            return Ok(forward.get(index).copied());
+    match Lu::of(matrix)? {
+        Ok(factors) => {
+            factors.solve(b)?;
+            Ok(factors.singular(tolerance))
         }
-        Err(LuError::Generic(_)) => return Err(cusolverStatus_t::ALLOC_FAILED),
+        Err(singular) => {
+            b.fill(F::nan());
+            Ok(singular)
+        }
     }
-    let u = factors.u_factor_unsorted();
-    // A column of U ends with its pivot. No number is no pivot either.
-    let is_pivot = |column: usize| u.val_of_col(column).last().is_some_and(|pivot| pivot.abs1() > tolerance);
-    let singular = (0..n).find(|column| !is_pivot(*column)).and_then(|column| forward.get(column).copied());
-    let rows = PermRef::new_checked(&rows, &of_rows, n);
-    let b = MatMut::from_column_major_slice_mut(b, n, 1).as_dyn_stride_mut();
-    factors.solve_in_place_with_conj(rows, order, Conj::No, b, Par::Seq, stack);
-    Ok(singular)
+}
+
+/// The factors of a matrix with row exchanges, whose columns are ordered.
+pub(crate) struct Lu<F: Field> {
+    factors: lu::SimplicialLu<usize, F>,
+    /// The order of the columns and of the rows, both with their inverses.
+    columns: [Vec<usize>; 2],
+    rows: [Vec<usize>; 2],
+}
+
+impl<F: Field> Lu<F> {
+    /// The factors. A matrix whose places of entries make it singular has none, and a column that may be known.
+    pub(crate) fn of(matrix: &Csr<F>) -> Outcome<Result<Lu<F>, Option<usize>>> {
+        let n = matrix.n;
+        let columns = Columns::of(n, matrix.entries.clone());
+        let symbolic = columns.symbolic();
+        let (mut forward, mut inverse) = (vec![0; n], vec![0; n]);
+        let mut buffer = memory(colamd::order_scratch::<usize>(n, n, columns.rows.len()))?;
+        colamd::order(&mut forward, &mut inverse, symbolic, Default::default(), MemStack::new(&mut buffer))
+            .map_err(|_| cusolverStatus_t::ALLOC_FAILED)?;
+        let order = PermRef::new_checked(&forward, &inverse, n);
+        let mut factors = lu::SimplicialLu::<usize, F>::new();
+        let (mut rows, mut of_rows) = (vec![0; n], vec![0; n]);
+        let mut buffer = memory(lu::factorize_simplicial_numeric_lu_scratch::<usize, F>(n, n))?;
+        let stack = MemStack::new(&mut buffer);
+        let values = SparseColMatRef::new(symbolic, &columns.values);
+        match lu::factorize_simplicial_numeric_lu(&mut rows, &mut of_rows, &mut factors, values, order, stack) {
+            Ok(()) => Ok(Ok(Lu { factors, columns: [forward, inverse], rows: [rows, of_rows] })),
+            Err(LuError::SymbolicSingular { index }) => Ok(Err(forward.get(index).copied())),
+            Err(LuError::Generic(_)) => Err(cusolverStatus_t::ALLOC_FAILED),
+        }
+    }
+
+    /// The first column whose pivot is not larger than the tolerance.
+    fn singular(&self, tolerance: f64) -> Option<usize> {
+        let (u, [forward, _]) = (self.factors.u_factor_unsorted(), &self.columns);
+        // A column of U ends with its pivot. No number is no pivot either.
+        let is_pivot = |column: usize| u.val_of_col(column).last().is_some_and(|pivot| pivot.abs1() > tolerance);
+        (0..forward.len()).find(|column| !is_pivot(*column)).and_then(|column| forward.get(column).copied())
+    }
+
+    /// Solves equations in place.
+    pub(crate) fn solve(&self, b: &mut [F]) -> Outcome {
+        let n = b.len();
+        let [(rows, of_rows), (columns, of_columns)] = [&self.rows, &self.columns].map(|[one, two]| (one, two));
+        let (rows, columns) = (PermRef::new_checked(rows, of_rows, n), PermRef::new_checked(columns, of_columns, n));
+        let mut buffer = memory(permute_rows_in_place_scratch::<usize, F>(n, 1))?;
+        let b = MatMut::from_column_major_slice_mut(b, n, 1).as_dyn_stride_mut();
+        self.factors.solve_in_place_with_conj(rows, columns, Conj::No, b, Par::Seq, MemStack::new(&mut buffer));
+        Ok(())
+    }
 }
 
 fn by_cholesky<F: Field>(matrix: &Csr<F>, tolerance: f64, b: &mut [F]) -> Outcome<Option<usize>> {
