@@ -234,3 +234,30 @@ fn static_shared_memory_ends_at_48_kib() {
     let error = load(&source(49156)).err().unwrap();
     assert!(!error.unsupported && error.token == "k", "{error}");
 }
+
+/// A called function has more registers than the kernel, so its values may lie where the kernel's special registers were.
+#[test]
+fn special_registers_of_later_warps_are_right_after_a_call() {
+    let each = |f: &dyn Fn(usize) -> String| (1..40).map(f).collect::<String>();
+    let starts = each(&|index| format!("mov.u32 %r{index}, {index};\n"));
+    let steps = each(&|index| format!("add.u32 %r{index}, %r{index}, 1;\n"));
+    let sums = each(&|index| format!("add.u32 %r0, %r0, %r{index};\n"));
+    let source = format!(
+        ".func (.param .b32 result) more(.param .b32 x) {{ .reg .pred %p; .reg .b32 %r<41>;\n\
+         {starts} mov.u32 %r40, 0;\n\
+         AGAIN: {steps} add.u32 %r40, %r40, 1; setp.lt.u32 %p, %r40, 3; @%p bra AGAIN;\n\
+         ld.param.u32 %r0, [x];\n{sums} st.param.b32 [result], %r0; ret; }}\n\
+         .visible .entry k(.param .u64 out) {{ .reg .b32 %t, %n, %c, %i; .reg .b64 %out, %a;\n\
+         ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mov.u32 %n, %ntid.x; mov.u32 %c, %ctaid.x; mad.lo.u32 %i, %c, %n, %t;\n\
+         mul.wide.u32 %a, %i, 8; add.u64 %a, %out, %a;\n\
+         {{ .param .b32 x; .param .b32 result; st.param.b32 [x], %i; call.uni (result), more, (x); ld.param.b32 %i, [result]; }}\n\
+         st.global.u32 [%a], %i; ret; }}"
+    );
+    let mut memory = vec![0_u64; 3 * 96];
+    let run = Run { source: &source, grid: [3, 1, 1], threads: [96, 1, 1], ..Run::default() };
+    let outcome = run.over(&mut [&mut memory]);
+    assert_eq!(outcome.fault, None);
+    // The sum of the numbers to 39, each three greater.
+    let sum = 39 * 40 / 2 + 3 * 39;
+    assert_eq!(memory, (sum..sum + 3 * 96).collect::<Vec<_>>());
+}

@@ -135,9 +135,12 @@ impl Machine<'_> {
             if self.warp.scalars.len() < scalars {
                 self.warp.scalars.resize(scalars, 0);
             }
-            if entry.specials && self.warp.known != Some(function) {
-                self.read_specials(compiled, false);
-                self.warp.known = Some(function);
+            if self.warp.known != Some(function) {
+                // The scalars of this function may lie where another one, which has called it, has special registers.
+                self.warp.known = entry.specials.then_some(function);
+                if entry.specials {
+                    self.read_specials(compiled, false);
+                }
             }
             // SAFETY: the frame is one of the function.
             if unsafe { self.take_scalars(compiled, entry, index) } {

@@ -85,6 +85,8 @@ impl Machine<'_> {
         let compiled = unsafe { &*context.compiled };
         let Some(entry) = compiled.entries.first() else { return false };
         let (fits, block) = (compiled.expects && !entry.foreign && entry.linear.is_empty(), self.block.number);
+        // The warp may have read no special registers so far, or those of a function that it has called.
+        let known = self.warp.known == Some(self.launch.kernel);
         if !fits || !self.replace_ended() {
             return false;
         }
@@ -95,7 +97,7 @@ impl Machine<'_> {
             unsafe { forget_shared(compiled, context.sites as *mut Site) };
         }
         if entry.specials {
-            self.read_specials(compiled, same);
+            self.read_specials(compiled, same && known);
             self.warp.known = Some(self.launch.kernel);
         }
         (self.mask, self.write) = (self.active, self.active);
