@@ -97,7 +97,7 @@ def test_descriptor_tells_its_settings(dnn: Dnn) -> None:
 def test_wrong_arguments_are_refused(dnn: Dnn) -> None:
     shape = (STEPS, len(SAMPLES), ALPHABET)
     given, gradients, costs = dnn.tensor(np.ones(shape)), dnn.tensor(np.ones(shape)), dnn.memory(4 * len(SAMPLES))
-    made, keeps = descriptor(dnn, 0, 1, 0, 3), descriptor(dnn, 0, 1, 1, 3)
+    made = descriptor(dnn, 0, 1, 0, 3)
 
     def status(samples: Any = SAMPLES, at: Any = gradients, algorithm: int = 0, loss: Any = made) -> int:
         return dnn.call("CTCLoss", *of(given), *host(samples), costs, *of(at), algorithm, loss, None, Long(0))
@@ -107,9 +107,75 @@ def test_wrong_arguments_are_refused(dnn: Dnn) -> None:
     assert status(at=dnn.tensor(np.ones((STEPS, 2, ALPHABET)))) == BAD_PARAM
     assert status(at=dnn.tensor(np.ones(shape), "double")) == NOT_SUPPORTED
     assert status(algorithm=2) == BAD_PARAM
-    # Gradients of a sample without a path would keep their values.
-    assert status(loss=keeps) == NOT_SUPPORTED
-    assert status([*SAMPLES[:4], ([1], 4)], loss=keeps) == SUCCESS
     assert (
         dnn.call("CTCLoss", *of(given), None, None, None, costs, *of(gradients), 0, made, None, Long(0)) == NULL_POINTER
     )
+
+
+def on_device(dnn: Dnn, samples: Sequence[tuple[list[int], int]] = SAMPLES) -> list[Any]:
+    """The labels, their numbers and the time steps in device memory, without room for more."""
+    labels = [label for labels, _ in samples for label in labels]
+    lists = labels, [len(labels) for labels, _ in samples], [steps for _, steps in samples]
+    return [dnn.put(np.array(each, np.int32)) for each in lists]
+
+
+def loss_on_device(dnn: Dnn, made: Any, samples: Sequence[tuple[list[int], int]] = SAMPLES) -> tuple[Any, Any, Any]:
+    """Return the values, the costs and the gradients, which were 7."""
+    values = dnn.random((STEPS, len(samples), ALPHABET)) / 2
+    given, gradients = dnn.tensor(values), dnn.tensor(np.full(values.shape, 7.0))
+    costs, size = dnn.put(np.ones(len(samples), np.float32)), ctypes.c_size_t()
+    tensors = given.descriptor, gradients.descriptor
+    assert dnn.call("GetCTCLossWorkspaceSize_v8", 0, made, *tensors, ctypes.byref(size)) == SUCCESS
+    arguments = *on_device(dnn, samples), costs, *of(gradients), Long(size.value), dnn.memory(size.value)
+    assert dnn.call("CTCLoss_v8", 0, made, *of(given), *arguments) == SUCCESS
+    return values, dnn.get(costs, np.zeros(len(samples), np.float32)), dnn.values(gradients)
+
+
+@pytest.mark.parametrize("longest", [3, 255])
+def test_labels_on_the_device(dnn: Dnn, longest: int) -> None:
+    values, costs, gradients = loss_on_device(dnn, descriptor(dnn, 0, 1, 0, longest))
+    right_costs, right_gradients = expected(values)
+    np.testing.assert_allclose(costs, right_costs, rtol=1e-5)
+    close(gradients, right_gradients, "float")
+
+
+@pytest.mark.parametrize("host_labels", [False, True], ids=["device", "host"])
+def test_gradients_of_a_sample_without_a_path_stay(dnn: Dnn, host_labels: bool) -> None:
+    keeps = descriptor(dnn, 0, 1, 1, 3)
+    if host_labels:
+        values = dnn.random((STEPS, len(SAMPLES), ALPHABET)) / 2
+        given, kept = dnn.tensor(values), dnn.tensor(np.full(values.shape, 7.0))
+        arguments = *of(given), *host(), dnn.memory(4 * len(SAMPLES)), *of(kept), 0, keeps, None, Long(0)
+        assert dnn.call("CTCLoss", *arguments) == SUCCESS
+        gradients = dnn.values(kept)
+    else:
+        values, _, gradients = loss_on_device(dnn, keeps)
+    _, right = expected(values)
+    close(gradients[:, :4], right[:, :4], "float")
+    assert (gradients[:, 4] == 7).all()
+
+
+def test_sample_that_the_device_describes_wrongly_has_no_numbers(dnn: Dnn) -> None:
+    made = descriptor(dnn, 0, 1, 0, 3)
+    for wrong in (([ALPHABET], 5), ([0], 5), ([1], STEPS + 1), ([1], -1)):
+        _, costs, gradients = loss_on_device(dnn, made, [*SAMPLES[:2], wrong, SAMPLES[2], SAMPLES[3]])
+        assert np.isnan(costs[2])
+        assert np.isnan(gradients[:, 2]).all()
+        assert np.isfinite(np.delete(costs, 2)).all()
+
+
+def test_arguments_with_labels_on_the_device_are_checked(dnn: Dnn) -> None:
+    made, values = descriptor(dnn, 0, 1, 0, 3), np.ones((STEPS, len(SAMPLES), ALPHABET))
+    given, gradients, work = dnn.tensor(values), dnn.tensor(values), dnn.memory(4)
+    costs, lists = dnn.memory(4 * len(SAMPLES)), on_device(dnn)
+
+    def status(algorithm: int = 0, loss: Any = made, size: int = 4, work: Any = work, lists: list[Any] = lists) -> int:
+        arguments = *of(given), *lists, costs, *of(gradients), Long(size), work
+        return dnn.call("CTCLoss_v8", algorithm, loss, *arguments)
+
+    assert status() == SUCCESS
+    assert status(algorithm=2) == BAD_PARAM
+    assert status(size=3) == BAD_PARAM
+    assert status(loss=descriptor(dnn, 0, 1, 0, 0)) == BAD_PARAM
+    assert status(work=None) == NULL_POINTER
+    assert status(lists=[lists[0], None, lists[2]]) == NULL_POINTER

@@ -55,6 +55,12 @@ impl<'h> Call<'h> {
         Ok(Input { argument: self.work.reads(name, region.present::<cudnnStatus_t>()?), staged })
     }
 
+    /// A tensor that is read, and may have no values: the closure decides whether it uses them.
+    pub(crate) fn may_read(&mut self, name: &'static CStr, layout: &Layout, at: *const c_void) -> Outcome<Input> {
+        let (region, staged) = layout.place(at.addr() as u64)?;
+        Ok(Input { argument: self.work.may_read(name, region.present::<cudnnStatus_t>()?), staged })
+    }
+
     /// A tensor that is written; it is read first unless `beta` is 0.
     pub(crate) fn writes<W: Real>(
         &mut self,

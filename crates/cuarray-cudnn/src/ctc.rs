@@ -1,6 +1,7 @@
-//! The loss of connectionist temporal classification and its gradient, with labels on the host.
+//! The loss of connectionist temporal classification and its gradient, with labels on the host or on the device.
 
 use crate::call::Call;
+use crate::ctc_paths::{Sample, logarithms, paths};
 use crate::descriptor_table::descriptors;
 use crate::handle::Handle;
 use crate::layout::{Layout, packed};
@@ -8,7 +9,7 @@ use crate::numbers::{Factors, Type};
 use crate::status::{BAD_PARAM, NOT_SUPPORTED, Outcome, cudnnStatus_t, write};
 use crate::tensor_descriptor::tensor;
 use crate::types::*;
-use cuarray_stream_work::read;
+use cuarray_stream_work::{Counted, Data, Integers, read};
 use std::ffi::{c_int, c_void};
 
 /// The settings of a loss.
@@ -119,22 +120,10 @@ pub(crate) fn get_9(
     write(longest, known.longest)
 }
 
-/// A sample: its labels, and the number of its time steps.
-#[derive(Clone, Debug)]
-struct Sample {
-    labels: Vec<usize>,
-    steps: usize,
-}
+/// The largest number of labels of a sample.
+const MOST_LABELS: usize = 256;
 
-impl Sample {
-    /// Whether there is a path: equal labels need a blank between them.
-    fn has_path(&self) -> bool {
-        let repeats = self.labels.windows(2).filter(|pair| pair[0] == pair[1]).count();
-        self.labels.len() + repeats <= self.steps
-    }
-}
-
-/// The sizes of a call, and its samples.
+/// The samples of a call.
 fn samples(
     probabilities: &Layout,
     labels: *const c_int,
@@ -146,8 +135,7 @@ fn samples(
         let size = |size: c_int| usize::try_from(size).ok().filter(|size| *size <= most).ok_or(BAD_PARAM);
         read::<c_int, cudnnStatus_t>(at, count)?.into_iter().map(size).collect()
     };
-    // cuDNN's limit of labels is 256.
-    let (lengths, inputs) = (sizes(label_lengths, 256)?, sizes(input_lengths, steps)?);
+    let (lengths, inputs) = (sizes(label_lengths, MOST_LABELS)?, sizes(input_lengths, steps)?);
     let all = lengths.iter().sum();
     let labels = if all == 0 { Vec::new() } else { read::<c_int, cudnnStatus_t>(labels, all)? };
     let label =
@@ -162,22 +150,14 @@ fn samples(
     Ok(lengths.into_iter().zip(inputs).map(sample).collect())
 }
 
-/// The checked arguments of a call.
-fn checked(
-    probabilities: &Layout,
-    gradients: Option<&Layout>,
-    algorithm: c_int,
-    loss: Loss,
-    samples: &[Sample],
-) -> Outcome {
-    if !(0..=1).contains(&algorithm) || gradients.is_some_and(|gradients| gradients.dims != probabilities.dims) {
+/// Checks the arguments of a call.
+fn check(probabilities: &Layout, gradients: Option<&Layout>, algorithm: c_int) -> Outcome {
+    let is_right = probabilities.dims.len() == 3 && (0..=1).contains(&algorithm);
+    if !is_right || gradients.is_some_and(|gradients| gradients.dims != probabilities.dims) {
         return Err(BAD_PARAM);
     }
-    let all = [Some(probabilities), gradients];
-    let is_single = all.iter().flatten().all(|layout| layout.kind == Type::Float);
-    // A call writes all gradients or none.
-    let keeps = loss.gradients == 1 && samples.iter().any(|sample| !sample.has_path());
-    if !is_single || keeps { Err(NOT_SUPPORTED) } else { Ok(()) }
+    let is_single = |layout: &Layout| layout.kind == Type::Float;
+    if is_single(probabilities) && gradients.is_none_or(is_single) { Ok(()) } else { Err(NOT_SUPPORTED) }
 }
 
 /// `cudnnGetCTCLossWorkspaceSize`: none is needed.
@@ -194,69 +174,10 @@ pub(crate) fn workspace_size(
 ) -> Outcome {
     let of_probabilities = tensor(probabilities)?;
     let of_gradients = if gradients == 0 { None } else { Some(tensor(gradients)?) };
-    let samples = samples(&of_probabilities, labels, label_lengths, input_lengths)?;
-    checked(&of_probabilities, of_gradients.as_ref(), algorithm, LOSSES.get(loss)?, &samples)?;
+    samples(&of_probabilities, labels, label_lengths, input_lengths)?;
+    LOSSES.get(loss)?;
+    check(&of_probabilities, of_gradients.as_ref(), algorithm)?;
     write(to, 0)
-}
-
-/// The logarithm of a sum of two numbers, from their logarithms.
-fn sum(a: f64, b: f64) -> f64 {
-    let (small, large) = (a.min(b), a.max(b));
-    if small == f64::NEG_INFINITY { large } else { large + (small - large).exp().ln_1p() }
-}
-
-/// The cost of a sample, and the expected number of each symbol at each step. `log` is the logarithm of the probability of a symbol at a step.
-fn paths(sample: &Sample, alphabet: usize, log: impl Fn(usize, usize) -> f64) -> (f64, Vec<f64>) {
-    let (steps, states) = (sample.steps, 2 * sample.labels.len() + 1);
-    let mut expected = vec![0.0; steps * alphabet];
-    if steps == 0 {
-        return (if sample.labels.is_empty() { 0.0 } else { f64::INFINITY }, expected);
-    }
-    // Between the labels and around them there are blanks, which are symbol 0.
-    let symbol = |state: usize| if state.is_multiple_of(2) { 0 } else { sample.labels[state / 2] };
-    // A blank between labels that differ can be left out.
-    let skips = |state: usize| state >= 2 && symbol(state) != 0 && symbol(state) != symbol(state - 2);
-    let none = f64::NEG_INFINITY;
-    let (mut before, mut after) = (vec![none; steps * states], vec![none; steps * states]);
-    for state in 0..states.min(2) {
-        before[state] = log(0, symbol(state));
-        after[steps * states - 1 - state] = 0.0;
-    }
-    for step in 1..steps {
-        let (known, next) = before.split_at_mut(step * states);
-        let known = &known[(step - 1) * states..];
-        for state in 0..states {
-            let mut all = known[state];
-            if state >= 1 {
-                all = sum(all, known[state - 1]);
-            }
-            if skips(state) {
-                all = sum(all, known[state - 2]);
-            }
-            next[state] = all + log(step, symbol(state));
-        }
-    }
-    for step in (0..steps - 1).rev() {
-        for state in 0..states {
-            let follows = |to: usize| after[(step + 1) * states + to] + log(step + 1, symbol(to));
-            let mut all = follows(state);
-            if state + 1 < states {
-                all = sum(all, follows(state + 1));
-            }
-            if state + 2 < states && skips(state + 2) {
-                all = sum(all, follows(state + 2));
-            }
-            after[step * states + state] = all;
-        }
-    }
-    let last = &before[(steps - 1) * states..];
-    let total = last[states.saturating_sub(2)..].iter().copied().fold(none, sum);
-    if total > none {
-        for (index, (before, after)) in before.iter().zip(&after).enumerate() {
-            expected[index / states * alphabet + symbol(index % states)] += (before + after - total).exp();
-        }
-    }
-    (-total, expected)
 }
 
 /// `cudnnCTCLoss`. The gradients are those of the values before the softmax, with both normalizations.
@@ -275,45 +196,167 @@ pub(crate) fn loss(
     _: *mut c_void,
     _: usize,
 ) -> Outcome {
-    let (loss, of_probs) = (LOSSES.get(descriptor)?, tensor(probs_desc)?);
-    let of_gradients = if gradients.is_null() { None } else { Some(tensor(gradients_desc)?) };
-    let samples = samples(&of_probs, labels, label_lengths, input_lengths)?;
-    checked(&of_probs, of_gradients.as_ref(), algorithm, loss, &samples)?;
-    let [steps, count, alphabet] = of_probs.dims[..] else { return Err(BAD_PARAM) };
-    let of_costs = Layout::new(Type::Float, vec![count], packed(&[count]))?;
+    let tensors = Tensors::of(probs_desc, gradients_desc, gradients, algorithm)?;
+    let (loss, samples) = (LOSSES.get(descriptor)?, samples(&tensors.probs, labels, label_lengths, input_lengths)?);
+    let samples: Vec<_> = samples.into_iter().map(Some).collect();
+    tensors.enqueue(Call::of(handle), loss, probs, costs, gradients, move |_| samples.clone())
+}
+
+/// The bytes of the workspace of a loss with labels on the device, for the number of all labels.
+const WORKSPACE: usize = 4;
+
+/// `cudnnGetCTCLossWorkspaceSize_v8`.
+pub(crate) fn workspace_size_8(
+    _: &Handle,
+    algorithm: c_int,
+    loss: cudnnCTCLossDescriptor_t,
+    probabilities: cudnnTensorDescriptor_t,
+    gradients: cudnnTensorDescriptor_t,
+    to: *mut usize,
+) -> Outcome {
+    let of_gradients = if gradients == 0 { None } else { Some(tensor(gradients)?) };
+    LOSSES.get(loss)?;
+    check(&tensor(probabilities)?, of_gradients.as_ref(), algorithm)?;
+    write(to, WORKSPACE)
+}
+
+/// `cudnnCTCLoss_v8`: labels and lengths are on the device. A sample that these describe wrongly has no numbers as its results.
+pub(crate) fn loss_8(
+    handle: &Handle,
+    algorithm: c_int,
+    descriptor: cudnnCTCLossDescriptor_t,
+    probs_desc: cudnnTensorDescriptor_t,
+    probs: *const c_void,
+    labels: *const c_int,
+    label_lengths: *const c_int,
+    input_lengths: *const c_int,
+    costs: *mut c_void,
+    gradients_desc: cudnnTensorDescriptor_t,
+    gradients: *mut c_void,
+    bytes: usize,
+    workspace: *mut c_void,
+) -> Outcome {
+    let tensors = Tensors::of(probs_desc, gradients_desc, gradients, algorithm)?;
+    let (loss, count) = (LOSSES.get(descriptor)?, tensors.count());
+    let longest = usize::try_from(loss.longest).map_err(|_| BAD_PARAM)?.min(MOST_LABELS);
+    if longest == 0 || bytes < WORKSPACE {
+        return Err(BAD_PARAM);
+    }
+    let lengths = size_of::<c_int>() * count;
+    // The number of labels is in the workspace before the labels are read.
+    let mut counts = Call::of(handle);
+    let known = counts.reads_bytes(c"labelLengths", label_lengths.cast(), lengths)?;
+    let total = counts.writes_bytes(c"workspace", workspace, WORKSPACE)?;
+    let (most, length) =
+        (count * longest, move |length: &c_int| usize::try_from(*length).ok().filter(|length| *length <= longest));
     let mut call = Call::of(handle);
-    let probs = call.reads(c"probs", &of_probs, probs)?;
-    let costs = call.writes(c"costs", &of_costs, costs, Factors::<f32>::result())?;
-    let gradients = match &of_gradients {
-        Some(layout) => Some(call.writes(c"gradients", layout, gradients, Factors::<f32>::result())?),
-        None => None,
+    let all = Counted {
+        count: workspace.addr() as u64,
+        integers: Integers::I32,
+        less: 0,
+        address: labels.addr() as u64,
+        element: size_of::<c_int>(),
+        at_most: most,
     };
-    call.computes(move |data| {
-        let mut logs: Vec<f64> = probs.values::<f32>(data).into_iter().map(f64::from).collect();
-        for row in logs.chunks_mut(alphabet) {
-            if loss.normalization == 1 {
-                let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                let total = largest + row.iter().map(|value| (value - largest).exp()).sum::<f64>().ln();
-                row.iter_mut().for_each(|value| *value -= total);
-            } else {
-                row.iter_mut().for_each(|value| *value = value.ln());
+    let labels = call.reads_region(c"labels", all.into())?;
+    let of_labels = call.reads_bytes(c"labelLengths", label_lengths.cast(), lengths)?;
+    let of_inputs = call.reads_bytes(c"inputLengths", input_lengths.cast(), lengths)?;
+    counts.computes(move |data| {
+        let known = data.take::<c_int>(known);
+        // One wrong length hides where the labels of the samples after it are.
+        let all = known.iter().map_while(length).sum::<usize>();
+        data.take::<c_int>(total)[0] = c_int::try_from(all).unwrap_or(0);
+    })?;
+    let (steps, alphabet) = (tensors.probs.dims[0], tensors.probs.dims[2]);
+    tensors.enqueue(call, loss, probs, costs, gradients, move |data| {
+        let (labels, of_labels) = (data.take::<c_int>(labels), data.take::<c_int>(of_labels));
+        let (mut rest, mut is_known) = (&labels[..], true);
+        let sample = |(of_labels, of_inputs): (&c_int, &c_int)| {
+            let own = length(of_labels).filter(|_| is_known);
+            is_known = own.is_some();
+            let (own, others) = rest.split_at_checked(own?)?;
+            rest = others;
+            let label = |label: &c_int| usize::try_from(*label).ok().filter(|label| (1..alphabet).contains(label));
+            let labels = own.iter().map(label).collect::<Option<Vec<_>>>()?;
+            Some(Sample { labels, steps: usize::try_from(*of_inputs).ok().filter(|own| *own <= steps)? })
+        };
+        of_labels.iter().zip(data.take::<c_int>(of_inputs).iter()).map(sample).collect()
+    })
+}
+
+/// The tensors of a call, checked.
+struct Tensors {
+    probs: Layout,
+    gradients: Option<Layout>,
+}
+
+impl Tensors {
+    fn of(
+        probs: cudnnTensorDescriptor_t,
+        gradients: cudnnTensorDescriptor_t,
+        at: *mut c_void,
+        algorithm: c_int,
+    ) -> Outcome<Tensors> {
+        let gradients = if at.is_null() { None } else { Some(tensor(gradients)?) };
+        let tensors = Tensors { probs: tensor(probs)?, gradients };
+        check(&tensors.probs, tensors.gradients.as_ref(), algorithm)?;
+        Ok(tensors)
+    }
+
+    /// The number of samples.
+    fn count(&self) -> usize {
+        self.probs.dims[1]
+    }
+
+    /// Enqueues a loss with the samples that a function returns.
+    fn enqueue(
+        self,
+        mut call: Call<'_>,
+        loss: Loss,
+        probs: *const c_void,
+        costs: *mut c_void,
+        gradients: *mut c_void,
+        samples: impl Fn(&mut Data<'_>) -> Vec<Option<Sample>> + Send + Sync + 'static,
+    ) -> Outcome {
+        let [steps, count, alphabet] = self.probs.dims[..] else { return Err(BAD_PARAM) };
+        let of_costs = Layout::new(Type::Float, vec![count], packed(&[count]))?;
+        let probs = call.reads(c"probs", &self.probs, probs)?;
+        let costs = call.writes(c"costs", &of_costs, costs, Factors::<f32>::result())?;
+        let (mut before, mut results) = (None, None);
+        if let Some(layout) = &self.gradients {
+            // Gradients of a sample without any path may stay as they are.
+            if loss.gradients == 1 {
+                before = Some(call.may_read(c"gradients", layout, gradients)?);
             }
+            results = Some(call.writes(c"gradients", layout, gradients, Factors::<f32>::result())?);
         }
-        let (mut all_costs, mut all_gradients) = (vec![0.0_f32; count], vec![0.0_f32; steps * count * alphabet]);
-        for (number, sample) in samples.iter().enumerate() {
-            let at = |step: usize, symbol: usize| (step * count + number) * alphabet + symbol;
-            let (cost, expected) = paths(sample, alphabet, |step, symbol| logs[at(step, symbol)]);
-            all_costs[number] = cost as f32;
-            if sample.has_path() {
-                for (index, expected) in expected.iter().enumerate() {
-                    let at = at(index / alphabet, index % alphabet);
-                    all_gradients[at] = (logs[at].exp() - expected) as f32;
+        call.computes(move |data| {
+            let logs = logarithms(&probs.values::<f32>(data), alphabet, loss.normalization == 1);
+            let kept = before.as_ref().map(|before| before.values::<f32>(data));
+            let (mut all_costs, mut all_gradients) = (vec![0.0_f32; count], vec![0.0_f32; steps * count * alphabet]);
+            for (number, sample) in samples(data).iter().enumerate() {
+                let at = |step: usize, symbol: usize| (step * count + number) * alphabet + symbol;
+                let places = || (0..steps).flat_map(|step| (0..alphabet).map(move |symbol| at(step, symbol)));
+                let Some(sample) = sample else {
+                    all_costs[number] = f32::NAN;
+                    places().for_each(|place| all_gradients[place] = f32::NAN);
+                    continue;
+                };
+                let (cost, expected) = paths(sample, alphabet, |step, symbol| logs[at(step, symbol)]);
+                all_costs[number] = cost as f32;
+                if sample.has_path() {
+                    for (index, expected) in expected.iter().enumerate() {
+                        let at = at(index / alphabet, index % alphabet);
+                        all_gradients[at] = (logs[at].exp() - expected) as f32;
+                    }
+                } else if let Some(kept) = &kept {
+                    places().for_each(|place| all_gradients[place] = kept[place]);
                 }
             }
-        }
-        costs.store::<f32>(data, &all_costs);
-        if let Some(gradients) = &gradients {
-            gradients.store::<f32>(data, &all_gradients);
-        }
-    })
+            costs.store::<f32>(data, &all_costs);
+            if let Some(results) = &results {
+                results.store::<f32>(data, &all_gradients);
+            }
+        })
+    }
 }

@@ -20,6 +20,7 @@ pub(crate) enum Kind {
     CtcLoss,
     Rnn,
     RnnData,
+    SpatialTransformer,
 }
 
 impl Kind {

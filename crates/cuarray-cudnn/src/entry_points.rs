@@ -60,7 +60,13 @@ macro_rules! entry_points {
                 rnn::forward(number: cudnnRNNDescriptor_t, mode: c_int, unused: *const c_int, x_desc: cudnnRNNDataDescriptor_t, x: *const c_void, y_desc: cudnnRNNDataDescriptor_t, y: *mut c_void, h_desc: cudnnTensorDescriptor_t, hx: *const c_void, hy: *mut c_void, c_desc: cudnnTensorDescriptor_t, cx: *const c_void, cy: *mut c_void, weight_bytes: usize, weights: *const c_void, work_bytes: usize, workspace: *mut c_void, reserve_bytes: usize, reserve: *mut c_void) { cudnnRNNForward }
                 rnn::backward_data(number: cudnnRNNDescriptor_t, unused: *const c_int, y_desc: cudnnRNNDataDescriptor_t, y: *const c_void, dy: *const c_void, x_desc: cudnnRNNDataDescriptor_t, dx: *mut c_void, h_desc: cudnnTensorDescriptor_t, hx: *const c_void, dhy: *const c_void, dhx: *mut c_void, c_desc: cudnnTensorDescriptor_t, cx: *const c_void, dcy: *const c_void, dcx: *mut c_void, weight_bytes: usize, weights: *const c_void, work_bytes: usize, workspace: *mut c_void, reserve_bytes: usize, reserve: *mut c_void) { cudnnRNNBackwardData_v8 }
                 rnn::backward_weights(number: cudnnRNNDescriptor_t, mode: c_int, unused: *const c_int, x_desc: cudnnRNNDataDescriptor_t, x: *const c_void, h_desc: cudnnTensorDescriptor_t, hx: *const c_void, y_desc: cudnnRNNDataDescriptor_t, y: *const c_void, weight_bytes: usize, gradients: *mut c_void, work_bytes: usize, workspace: *mut c_void, reserve_bytes: usize, reserve: *mut c_void) { cudnnRNNBackwardWeights_v8 }
+                spatial_transformer::generate(number: cudnnSpatialTransformerDescriptor_t, theta: *const c_void, grid: *mut c_void) { cudnnSpatialTfGridGeneratorForward }
+                spatial_transformer::generate_backward(number: cudnnSpatialTransformerDescriptor_t, dgrid: *const c_void, dtheta: *mut c_void) { cudnnSpatialTfGridGeneratorBackward }
+                spatial_transformer::sample(number: cudnnSpatialTransformerDescriptor_t, alpha: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, grid: *const c_void, beta: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void) { cudnnSpatialTfSamplerForward }
+                spatial_transformer::sample_backward(number: cudnnSpatialTransformerDescriptor_t, alpha: *const c_void, x_desc: cudnnTensorDescriptor_t, x: *const c_void, beta: *const c_void, dx_desc: cudnnTensorDescriptor_t, dx: *mut c_void, alpha_of_grid: *const c_void, dy_desc: cudnnTensorDescriptor_t, dy: *const c_void, grid: *const c_void, beta_of_grid: *const c_void, dgrid: *mut c_void) { cudnnSpatialTfSamplerBackward }
                 ctc::loss(probs_desc: cudnnTensorDescriptor_t, probs: *const c_void, labels: *const c_int, label_lengths: *const c_int, input_lengths: *const c_int, costs: *mut c_void, gradients_desc: cudnnTensorDescriptor_t, gradients: *mut c_void, algorithm: c_int, descriptor: cudnnCTCLossDescriptor_t, unused1: *mut c_void, unused2: usize) { cudnnCTCLoss }
+                ctc::loss_8(algorithm: c_int, descriptor: cudnnCTCLossDescriptor_t, probs_desc: cudnnTensorDescriptor_t, probs: *const c_void, labels: *const c_int, label_lengths: *const c_int, input_lengths: *const c_int, costs: *mut c_void, gradients_desc: cudnnTensorDescriptor_t, gradients: *mut c_void, bytes: usize, workspace: *mut c_void) { cudnnCTCLoss_v8 }
+                ctc::workspace_size_8(algorithm: c_int, loss: cudnnCTCLossDescriptor_t, probabilities: cudnnTensorDescriptor_t, gradients: cudnnTensorDescriptor_t, to: *mut usize) { cudnnGetCTCLossWorkspaceSize_v8 }
                 ctc::workspace_size(probabilities: cudnnTensorDescriptor_t, gradients: cudnnTensorDescriptor_t, labels: *const c_int, label_lengths: *const c_int, input_lengths: *const c_int, algorithm: c_int, loss: cudnnCTCLossDescriptor_t, to: *mut usize) { cudnnGetCTCLossWorkspaceSize }
                 dropout::states_size(to: *mut usize) { cudnnDropoutGetStatesSize }
                 dropout::forward(number: cudnnDropoutDescriptor_t, x_desc: cudnnTensorDescriptor_t, x: *const c_void, y_desc: cudnnTensorDescriptor_t, y: *mut c_void, reserve: *mut c_void, given: usize) { cudnnDropoutForward }
@@ -152,6 +158,9 @@ macro_rules! entry_points {
                 rnn::destroy_data(number: cudnnRNNDataDescriptor_t) { cudnnDestroyRNNDataDescriptor }
                 rnn::set_data(number: cudnnRNNDataDescriptor_t, kind: cudnnDataType_t, layout: cudnnRNNDataLayout_t, longest: c_int, batch: c_int, vector: c_int, lengths: *const c_int, padding: *mut c_void) { cudnnSetRNNDataDescriptor }
                 rnn::get_data(number: cudnnRNNDataDescriptor_t, kind: *mut cudnnDataType_t, layout: *mut cudnnRNNDataLayout_t, longest: *mut c_int, batch: *mut c_int, vector: *mut c_int, requested: c_int, lengths: *mut c_int, padding: *mut c_void) { cudnnGetRNNDataDescriptor }
+                spatial_transformer::create(to: *mut cudnnSpatialTransformerDescriptor_t) { cudnnCreateSpatialTransformerDescriptor }
+                spatial_transformer::destroy(number: cudnnSpatialTransformerDescriptor_t) { cudnnDestroySpatialTransformerDescriptor }
+                spatial_transformer::set(number: cudnnSpatialTransformerDescriptor_t, sampler: cudnnSamplerType_t, kind: cudnnDataType_t, count: c_int, dims: *const c_int) { cudnnSetSpatialTransformerNdDescriptor }
                 ctc::create(to: *mut cudnnCTCLossDescriptor_t) { cudnnCreateCTCLossDescriptor }
                 ctc::destroy(number: cudnnCTCLossDescriptor_t) { cudnnDestroyCTCLossDescriptor }
                 ctc::set(number: cudnnCTCLossDescriptor_t, compute: cudnnDataType_t) { cudnnSetCTCLossDescriptor }
@@ -172,14 +181,14 @@ macro_rules! entry_points {
             }
             refused {
                 cudnnB2BCausalConv1dBackward cudnnB2BCausalConv1dForward cudnnBackendInitialize cudnnBackendPopulateCudaGraph
-                cudnnBackendUpdateCudaGraph cudnnCTCLoss_v8 cudnnCausalConv1dBackward cudnnCausalConv1dForward cudnnCausalConv1dNwhBackward
+                cudnnBackendUpdateCudaGraph cudnnCausalConv1dBackward cudnnCausalConv1dForward cudnnCausalConv1dNwhBackward
                 cudnnCausalConv1dNwhForward cudnnCreateAttnDescriptor cudnnCreateFusedOpsConstParamPack cudnnCreateFusedOpsPlan
-                cudnnCreateFusedOpsVariantParamPack cudnnCreateSeqDataDescriptor cudnnCreateSpatialTransformerDescriptor
+                cudnnCreateFusedOpsVariantParamPack cudnnCreateSeqDataDescriptor
                 cudnnCreateTensorTransformDescriptor cudnnDeriveNormTensorDescriptor cudnnDestroyAttnDescriptor
                 cudnnDestroyFusedOpsConstParamPack cudnnDestroyFusedOpsPlan cudnnDestroyFusedOpsVariantParamPack
-                cudnnDestroySeqDataDescriptor cudnnDestroySpatialTransformerDescriptor cudnnDestroyTensorTransformDescriptor
+                cudnnDestroySeqDataDescriptor cudnnDestroyTensorTransformDescriptor
                 cudnnDivisiveNormalizationBackward cudnnDivisiveNormalizationForward cudnnFFTCausalConv1dBackward
-                cudnnFFTCausalConv1dForward cudnnFusedOpsExecute cudnnGetAttnDescriptor cudnnGetCTCLossWorkspaceSize_v8 cudnnGetCallback
+                cudnnFFTCausalConv1dForward cudnnFusedOpsExecute cudnnGetAttnDescriptor cudnnGetCallback
                 cudnnGetFoldedConvBackwardDataDescriptors cudnnGetFusedOpsConstParamPackAttribute cudnnGetFusedOpsVariantParamPackAttribute
                 cudnnGetMultiHeadAttnBuffers cudnnGetMultiHeadAttnWeights cudnnGetNormalizationBackwardWorkspaceSize
                 cudnnGetNormalizationForwardTrainingWorkspaceSize cudnnGetNormalizationTrainingReserveSpaceSize cudnnGetSeqDataDescriptor
@@ -189,9 +198,9 @@ macro_rules! entry_points {
                 cudnnMakeFusedOpsPlan cudnnMultiHeadAttnBackwardData cudnnMultiHeadAttnBackwardWeights cudnnMultiHeadAttnForward
                 cudnnNormalizationBackward cudnnNormalizationForwardInference cudnnNormalizationForwardTraining cudnnQueryRuntimeError
                 cudnnReorderFilterAndBias cudnnSetAttnDescriptor cudnnSetCallback cudnnSetFusedOpsConstParamPackAttribute
-                cudnnSetFusedOpsVariantParamPackAttribute cudnnSetSeqDataDescriptor cudnnSetSpatialTransformerNdDescriptor
-                cudnnSetTensorTransformDescriptor cudnnSpatialTfGridGeneratorBackward cudnnSpatialTfGridGeneratorForward
-                cudnnSpatialTfSamplerBackward cudnnSpatialTfSamplerForward cudnnTransformFilter cudnnTransformTensorEx
+                cudnnSetFusedOpsVariantParamPackAttribute cudnnSetSeqDataDescriptor
+                cudnnSetTensorTransformDescriptor
+                cudnnTransformFilter cudnnTransformTensorEx
             }
             refused_earlier {
                 cudnnCopyAlgorithmDescriptor cudnnCreateAlgorithmDescriptor cudnnCreateAlgorithmPerformance cudnnCreatePersistentRNNPlan

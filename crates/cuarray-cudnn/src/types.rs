@@ -15,6 +15,8 @@ pub(crate) type cudnnReduceTensorDescriptor_t = usize;
 pub(crate) type cudnnCTCLossDescriptor_t = usize;
 pub(crate) type cudnnDropoutDescriptor_t = usize;
 pub(crate) type cudnnLRNDescriptor_t = usize;
+pub(crate) type cudnnSamplerType_t = c_int;
+pub(crate) type cudnnSpatialTransformerDescriptor_t = usize;
 pub(crate) type cudnnRNNDescriptor_t = usize;
 pub(crate) type cudnnRNNDataDescriptor_t = usize;
 /// A descriptor of the graph interface.
