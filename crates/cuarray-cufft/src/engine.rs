@@ -1,6 +1,5 @@
 //! Transforms of arrays without gaps, by the crates `rustfft` and `realfft`.
 
-use crate::exact;
 use crate::kinds::{Direction, Kind};
 use crate::threads::{rows_of_a_job, share, threads};
 use num_complex::Complex;
@@ -43,18 +42,12 @@ impl<W: FftNum> Engine<W> {
             Direction::Inverse => FftDirection::Inverse,
         };
         let (last, outer) = sizes.split_last().map_or((1, &[][..]), |(last, outer)| (*last, outer));
-        let outer: Vec<_> = outer.iter().map(|size| exact::plan(&mut planner, *size, direction)).collect();
+        let outer: Vec<_> = outer.iter().map(|size| planner.plan_fft(*size, direction)).collect();
         let (mut complex, mut forward, mut inverse) = (None, None, None);
         match kind {
-            Kind::ComplexToComplex => complex = Some(exact::plan(&mut planner, last, direction)),
-            Kind::RealToComplex => {
-                let short = exact::real(last, direction).map(|short| -> Arc<dyn RealToComplex<W>> { short });
-                forward = Some(short.unwrap_or_else(|| RealFftPlanner::new().plan_fft_forward(last)));
-            }
-            Kind::ComplexToReal => {
-                let short = exact::real(last, direction).map(|short| -> Arc<dyn ComplexToReal<W>> { short });
-                inverse = Some(short.unwrap_or_else(|| RealFftPlanner::new().plan_fft_inverse(last)));
-            }
+            Kind::ComplexToComplex => complex = Some(planner.plan_fft(last, direction)),
+            Kind::RealToComplex => forward = Some(RealFftPlanner::new().plan_fft_forward(last)),
+            Kind::ComplexToReal => inverse = Some(RealFftPlanner::new().plan_fft_inverse(last)),
         }
         Engine { outer, complex, forward, inverse }
     }

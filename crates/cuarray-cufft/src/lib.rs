@@ -16,7 +16,6 @@ mod devices;
 mod distribution;
 mod engine;
 mod entry_points;
-mod exact;
 mod execute;
 mod exports;
 mod kinds;
