@@ -5,7 +5,6 @@ use crate::Error;
 use crate::grammar::ast::{Function, Linkage, Module, Value, Variable as Declared};
 use crate::grammar::types::Space;
 use crate::machine::device_runtime::ALLOCATE;
-use crate::machine::native::Generated;
 use crate::machine::program::{self, Constant, Parameter, Program, RESERVED_SHARED, Variable};
 use crate::machine::services::PROVIDED;
 use rustc_hash::FxHashMap;
@@ -227,7 +226,7 @@ impl<'a> Symbols<'a> {
             operands: Vec::new(),
             by_lanes: Vec::new(),
             patterns: Vec::new(),
-            generated: Generated::default(),
+            generated: Default::default(),
             constants: Vec::new(),
             variables: self.variables.clone(),
             functions: Vec::new(),
