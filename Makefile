@@ -580,6 +580,8 @@ loom: ## run the model tests: each tries every interleaving of a few threads
 ARM := aarch64-unknown-linux-gnu
 ON_ARM = $(BIN)/python -m environments.aarch64
 ARM_SETTINGS = CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc CUARRAY_CUDART_VERSIONED=0 PROPTEST_CASES=4 RANDOM_KERNELS=10
+# Tests find the cross compiler as cc. Programs that a test compiles for this machine are linked by its own.
+ARM_PATH = $(CURDIR)/build/aarch64/bin:$$PATH
 ARM_WHEELS := dist/aarch64
 
 need_arm = @command -v aarch64-linux-gnu-g++ >/dev/null || { echo 'aarch64-linux-gnu-g++ is missing: apt-get install g++-aarch64-linux-gnu' >&2; exit 1; }
@@ -592,7 +594,7 @@ test-aarch64-rust: $(AARCH64) ## the first part of `make test-aarch64`
 	$(call say,Rust tests for aarch64)
 	$(need_arm)
 	rustup target add $(ARM)
-	$(ARM_SETTINGS) CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="env PATH=$(CURDIR)/build/aarch64/bin:$$PATH" \
+	$(ARM_SETTINGS) CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="env PATH=$(ARM_PATH) CARGO_TARGET_$(shell tr a-z- A-Z_ <<<$(TARGET))_LINKER=$$(command -v cc)" \
 	    $(ON_ARM) run cargo test --no-fail-fast --profile quick --target $(ARM) --features cuarray/half,cuarray/ndarray --tests
 
 .PHONY: test-aarch64-python
@@ -606,8 +608,8 @@ test-aarch64-python: $(AARCH64) ## the second part of `make test-aarch64`
 	    $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir $(ARM_WHEELS) ./python/cuarray-sim
 	$(call say,Python tests for aarch64)
 	$(ON_ARM) pip build/aarch64/venv --no-deps $(ARM_WHEELS)/*.whl
-	PATH="$(CURDIR)/build/aarch64/bin:$$PATH" $(ON_ARM) run build/aarch64/venv/bin/python -m pytest tests/package tests/dlpack tests/c_interface --cuarray-sim --numprocesses 2 \
-	    -p no:cacheprovider $(call expected_skips,aarch64)
+	PATH="$(ARM_PATH)" $(ON_ARM) run build/aarch64/venv/bin/python -m pytest tests/package tests/dlpack tests/c_interface --cuarray-sim --numprocesses 2 \
+	    -p no:cacheprovider --hypothesis-profile quick $(call expected_skips,aarch64)
 
 # The compiler checks the code and links nothing, so no tool of Windows is needed.
 WINDOWS := x86_64-pc-windows-gnu
