@@ -265,7 +265,7 @@ test-distributed: peers $(DISTRIBUTED) ## run the tests and examples of Dask and
 .PHONY: test-newest-python
 test-newest-python: $(NEWEST_PYTHON) $(SIM_WHEEL) $(WHEEL) ## run the tests of the simulator that need no compiler with Python 3.14 and 3.15 of Debian's unstable release
 	$(call say,Tests of the simulator with the newest versions of Python)
-	$(BIN)/python -m environments.newest_python $(call expected_skips,newest-python)
+	$(BIN)/python -m environments.newest_python test $(call expected_skips,newest-python)
 
 .PHONY: mpi4py-suite
 mpi4py-suite: peers mpi4py-tests ## run mpi4py's own tests of buffers on the simulated driver
@@ -320,9 +320,9 @@ square-warp: peers-warp ## run the tests of Warp built with the shared runtime, 
 	PYTHONPATH="tests:$(CURDIR)/build/warp/site-packages" $(BIN)/python -m square --apart warp
 
 .PHONY: documented
-documented: wheels ## install libraries as their pages say, one after the other, and compare what runs with docs/results/environments.md; UPDATE=1 writes it
+documented: $(NEWEST_PYTHON) wheels ## install libraries as their pages say, one after the other, and compare what runs with docs/results/environments.md; UPDATE=1 writes it
 	$(call say,Libraries in environments as documented)
-	PYTHONPATH=tests $(BIN)/python -m documented
+	PYTHONPATH=tests $(BIN)/python -m environments.newest_python run 3.14 python3.14 -m documented
 
 .PHONY: torch-operations
 torch-operations: peers-torch ## compare the operations of PyTorch that run with docs/results/pytorch-operations.md; UPDATE=1 writes it

@@ -1,22 +1,31 @@
 """The newest versions of Python, of Debian's unstable release: their installation in a folder, and the tests that run there.
 
-The packages are unpacked into `build/newest-python`, not installed. ``make test-newest-python`` runs each command there by ``chroot``, in separate
-namespaces of users and mounts, so it needs no root. The folder has no compiler and no peers, so tests that need them are left out.
+The packages are unpacked into `build/newest-python`, not installed. Each command runs there by ``chroot``, in separate namespaces of users and mounts,
+so it needs no root. The folder has no compiler and no peers, so tests that need them are left out.
+
+`python -m environments.newest_python test OPTIONS...` runs these tests with options for pytest. `python -m environments.newest_python run VERSION
+COMMAND...` runs another command, which has the packages of the tests too and may use the network.
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import debian, steps
 
-__all__ = ["install", "main"]
+__all__ = ["install", "run", "test"]
 
 FOLDER = Path("build", "newest-python")
 ROOT = FOLDER / "root"
 VERSIONS = ("3.14", "3.15")
+# The newest version for which most libraries have wheels. It makes environments.
+WITH_VENV = "3.14"
+# The certificates of this machine, and its name servers. The packages that would make them are not installed.
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+NETWORK = (CERTIFICATES, "/etc/resolv.conf")
 
 # Results of these libraries do not depend on the version of Python. They take most of the time, and some need peers.
 LIBRARIES = ("cublas", "cufft", "curand", "cusolver", "cusparse", "mathematics", "mpi", "nccl")
@@ -33,11 +42,14 @@ LEFT_OUT = (
     "test_kernel_races.py::test_kernel_race_report_quotes_the_kernel_source",
 )
 
-# The arguments are the folder of Debian, that of the repository, the packages and their place, then the command.
+# The arguments are the folder of Debian, that of the repository, the packages and their place, files of this machine, then the command.
 IN_FOLDER = """
 set -e
-root="$1"; here="$2"; packages="$3"; place="$root$4"; shift 4
+root="$1"; here="$2"; packages="$3"; place="$root$4"; files="$5"; shift 5
 mkdir -p "$root$here" "$place"
+for file in $files; do
+    [ ! -e "$file" ] || { mkdir -p "$root${file%/*}"; touch "$root$file"; mount --bind "$file" "$root$file"; }
+done
 mount --rbind /proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount --bind "$here" "$root$here"
@@ -51,7 +63,9 @@ def install() -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     ROOT.mkdir(parents=True)
     interpreters = [f"python{version}" for version in VERSIONS]
-    packages = debian.download(FOLDER / "apt", "sid", "?essential", *interpreters, with_all=True)
+    packages = debian.download(
+        FOLDER / "apt", "sid", "?essential", *interpreters, f"python{WITH_VENV}-venv", with_all=True
+    )
     # The first one has the links from /bin and /lib to /usr.
     packages.sort(key=lambda package: not package.name.startswith("base-files_"))
     for package in packages:
@@ -61,7 +75,7 @@ def install() -> None:
         _pip(version, *steps.pinned("newest-python"))
 
 
-def main(options: list[str]) -> None:
+def test(options: Sequence[str]) -> None:
     """Install the wheels of `dist`, and run the tests of the simulator with each version, with options for pytest."""
     wheels = sorted(Path("dist").glob("cuarray*.whl"))
     for version in VERSIONS:
@@ -69,13 +83,24 @@ def main(options: list[str]) -> None:
         _test(version, options)
 
 
-def _test(version: str, options: list[str]) -> None:
+def run(version: str, *command: str) -> None:
+    """Run a command in the folder, with the packages of a version of Python."""
+    settings = ("env", "PYTHONDONTWRITEBYTECODE=1", "HYPOTHESIS_STORAGE_DIRECTORY=/tmp/hypothesis")
+    settings = (*settings, f"SSL_CERT_FILE={CERTIFICATES}", f"PIP_CERT={CERTIFICATES}")
+    place = f"/usr/local/lib/python{version}/dist-packages"
+    here = Path.cwd()
+    mounts = (here / ROOT, here, here / FOLDER / version, place, " ".join(NETWORK))
+    start = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", IN_FOLDER, "sh")
+    steps.run(*start, *mounts, *settings, *command)
+
+
+def _test(version: str, options: Sequence[str]) -> None:
     python = f"python{version}"
     ignored = [f"--ignore-glob=tests/sim/test_{name}*" for name in (*LIBRARIES, *COMPILED)]
     deselected = [f"--deselect=tests/sim/{test}" for test in LEFT_OUT]
     options = ["--cuarray-sim", "--numprocesses", "2", "-p", "no:cacheprovider", *options]
-    _run(version, python, "-m", "cuarray_sim", "--selftest")
-    _run(version, python, "-m", "pytest", "tests/sim", *options, *ignored, *deselected)
+    run(version, python, "-m", "cuarray_sim", "--selftest")
+    run(version, python, "-m", "pytest", "tests/sim", *options, *ignored, *deselected)
 
 
 def _pip(version: str, *arguments: str | Path) -> None:
@@ -84,17 +109,18 @@ def _pip(version: str, *arguments: str | Path) -> None:
     steps.pip("install", *chosen, "--target", FOLDER / version, *arguments)
 
 
-def _run(version: str, *command: str) -> None:
-    settings = ("env", "PYTHONDONTWRITEBYTECODE=1", "HYPOTHESIS_STORAGE_DIRECTORY=/tmp/hypothesis")
-    place = f"/usr/local/lib/python{version}/dist-packages"
-    here = Path.cwd()
-    mounts = (here / ROOT, here, here / FOLDER / version, place)
-    start = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", IN_FOLDER, "sh")
-    steps.run(*start, *mounts, *settings, *command)
+def main(name: str, *arguments: str) -> None:
+    """Run the tests, or a command."""
+    if name == "test":
+        test(arguments)
+    elif name == "run":
+        run(*arguments)
+    else:
+        raise steps.Failure(f"unknown: {name}; there are `test OPTIONS...` and `run VERSION COMMAND...`")
 
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1:])
+        main(*sys.argv[1:])
     except steps.Failure as failure:
         sys.exit(str(failure))

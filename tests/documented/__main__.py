@@ -29,7 +29,7 @@ SECONDS = 300
 def main() -> int:
     parser = argparse.ArgumentParser(prog="documented", description="Probe libraries that are installed as documented.")
     parser.add_argument("libraries", nargs="*", help="libraries; without them all")
-    parser.add_argument("--python", default=_newest_python(), help="the interpreter (the newest on the machine)")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter (this one)")
     parser.add_argument("--wheels", type=Path, default=ROOT / "dist", help="the folder with the wheels of this project")
     options = parser.parse_args()
     if unknown := set(options.libraries) - set(LIBRARIES):
@@ -108,17 +108,6 @@ def _last(text: str, start: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.startswith(start) and line.strip()]
     lines = [line for line in lines if not line.startswith("cuarray-sim:")] or lines
     return lines[-1] if lines else "no message"
-
-
-def _newest_python() -> str:
-    """Return the newest interpreter of the machine that this project supports. A name may be found and not run: pyenv has one for each version."""
-    names = [f"python3.{minor}" for minor in range(15, 10, -1)]
-    return next((found for name in names if (found := shutil.which(name)) and _runs(found)), sys.executable)
-
-
-def _runs(python: str) -> bool:
-    """Return whether an interpreter runs and makes environments."""
-    return subprocess.run([python, "-c", "import ensurepip, venv"], capture_output=True, check=False).returncode == 0
 
 
 def _output(*command: str | Path) -> str:

@@ -110,7 +110,7 @@ def runs_of_pytest() -> list[tuple[str, str]]:
         (rule.partition(":")[0], line)
         for rule in rules
         for line in rule.splitlines()
-        if re.search(r"-m (?:pytest|environments\.newest_python)\b", line)
+        if re.search(r"-m (?:pytest|environments\.newest_python test)\b", line)
     ]
 
 
