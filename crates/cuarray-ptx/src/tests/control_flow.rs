@@ -292,3 +292,73 @@ fn lanes_that_jump_from_one_of_several_skipped_blocks_keep_their_values() {
         assert_eq!(found, sum.into(), "lane {lane}");
     }
 }
+
+#[test]
+fn lanes_of_two_branches_keep_their_own_values_until_they_meet() {
+    // `%late` is linear in the lane, and each branch writes it in its own way. `%old` is read by the second branch, and written by the first.
+    let source = ".visible .entry k(.param .u64 out) {
+        .reg .b64 %out, %at; .reg .b32 %lane, %k, %a, %late, %old, %sum, %x; .reg .pred %p, %q, %again; .shared .align 4 .b8 tile[256];
+        ld.param.u64 %out, [out]; mov.u32 %lane, %tid.x; mul.wide.u32 %at, %lane, 8; add.u64 %out, %out, %at;
+        mov.u32 %k, 0; mov.u32 %sum, 0; shl.b32 %late, %lane, 2; mov.u32 %x, tile; add.u32 %x, %x, %late; st.shared.u32 [%x], %lane;
+        L: add.u32 %old, %lane, %k; xor.b32 %a, %lane, %k; setp.lt.u32 %p, %a, 13; @%p bra OTHER;
+        add.u32 %sum, %sum, %old; mov.u32 %old, %k; setp.eq.u32 %q, %a, 20; @%q bra END;
+        add.u32 %late, %late, 3; ld.shared.u32 %a, [%x]; add.u32 %sum, %sum, %a; bra END;
+        OTHER: mad.lo.u32 %sum, %old, 5, %sum; setp.gt.u32 %q, %k, 40; @%q bra END;
+        sub.u32 %late, %late, 1; st.shared.u32 [%x], %old;
+        END: add.u32 %sum, %sum, %late; add.u32 %k, %k, 1; setp.lt.u32 %again, %k, 60; @%again bra L;
+        cvt.u64.u32 %at, %sum; st.global.u64 [%out], %at; ret; }";
+    let mut out = [0_u64; 64];
+    let outcome = Run { source, threads: [64, 1, 1], ..Run::default() }.over(&mut [&mut out]);
+    assert_eq!((outcome.fault, outcome.races.len()), (None, 0));
+    for (lane, found) in (0_u32..).zip(out) {
+        let (mut sum, mut late, mut tile) = (0_u32, lane * 4, lane);
+        for k in 0..60 {
+            let (old, a) = (lane + k, lane ^ k);
+            if a < 13 {
+                sum = sum.wrapping_add(old.wrapping_mul(5));
+                if k <= 40 {
+                    (late, tile) = (late.wrapping_sub(1), old);
+                }
+            } else {
+                sum = sum.wrapping_add(old);
+                if a != 20 {
+                    late = late.wrapping_add(3);
+                    sum = sum.wrapping_add(tile);
+                }
+            }
+            sum = sum.wrapping_add(late);
+        }
+        assert_eq!(found, sum.into(), "lane {lane}");
+    }
+}
+
+#[test]
+fn lanes_of_another_branch_go_on_where_one_branch_meets_an_undefined_value() {
+    // Nothing has written the shared memory that the first branch reads. An address depends on it.
+    let source = ".visible .entry k(.param .u64 out) {
+        .reg .b64 %out, %at; .reg .b32 %lane, %k, %a, %b, %sum, %x; .reg .pred %p, %q, %again; .shared .align 4 .b8 tile[256];
+        ld.param.u64 %out, [out]; mov.u32 %lane, %tid.x; mul.wide.u32 %at, %lane, 8; add.u64 %out, %out, %at;
+        mov.u32 %k, 0; mov.u32 %sum, 0; shl.b32 %x, %lane, 2; mov.u32 %b, tile; add.u32 %x, %x, %b; shl.b32 %b, %lane, 1;
+        L: setp.lt.u32 %p, %lane, 9; @%p bra OTHER;
+        setp.eq.u32 %q, %lane, 12; @%q bra END;
+        ld.shared.u32 %a, [%x]; shr.u32 %a, %a, 31; shl.b32 %a, %a, 2; add.u32 %a, %a, %x; ld.shared.u32 %a, [%a]; add.u32 %sum, %sum, 7; bra END;
+        OTHER: add.u32 %sum, %sum, %b; st.shared.u32 [%x], %sum; ld.shared.u32 %a, [%x]; add.u32 %sum, %sum, %a;
+        END: add.u32 %sum, %sum, %k; add.u32 %k, %k, 1; setp.lt.u32 %again, %k, 5; @%again bra L;
+        cvt.u64.u32 %at, %sum; st.global.u64 [%out], %at; ret; }";
+    let mut out = [0_u64; 32];
+    let outcome = Run { source, ..Run::default() }.over(&mut [&mut out]);
+    assert_eq!((outcome.fault, outcome.races.len()), (None, 0));
+    assert!(outcome.misuses.iter().any(|misuse| misuse.undefined.is_some()), "the address is undefined");
+    for (lane, found) in (0_u32..).zip(out) {
+        let mut sum = 0;
+        for k in 0..5 {
+            sum += match lane {
+                0..9 => sum + 4 * lane,
+                12 => 0,
+                _ => 7,
+            };
+            sum += k;
+        }
+        assert_eq!(found, sum.into(), "lane {lane}");
+    }
+}

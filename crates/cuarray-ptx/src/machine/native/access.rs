@@ -10,6 +10,7 @@ use super::context::{
 use super::emitter::{Emitter, Stub};
 use super::flow::Set;
 use super::journal::{Entry, Journal, Journaled};
+use super::leaving::Skips;
 use super::value::{EQUAL, Kind, Steps};
 use super::written::{APART, MOST_SITES, OFFSETS, PLACES, Pattern};
 use crate::machine::Machine;
@@ -41,7 +42,7 @@ pub(super) struct Missed {
     kinds: Vec<Kind>,
     live: Set,
     start: u32,
-    skips_to: Option<u32>,
+    skips: Option<Skips>,
     failing: CodeLabel,
     /// Where an access goes on whose bytes of shared memory are known to be written.
     written: Option<CodeLabel>,
@@ -336,7 +337,7 @@ impl Emitter<'_> {
             kinds,
             live: live.clone(),
             start,
-            skips_to: self.skips_to,
+            skips: self.skips,
             failing,
             written: None,
         }
@@ -363,13 +364,13 @@ impl Emitter<'_> {
 
     /// Executes a missed access by its function.
     pub(super) fn missed(&mut self, missed: Missed) -> Emitted {
-        let Missed { at, back, pc, site, span, pointer, before, after, kinds, live, start, skips_to, failing, .. } =
+        let Missed { at, back, pc, site, span, pointer, before, after, kinds, live, start, skips, failing, .. } =
             missed;
         self.set(at)?;
         if let Some(written) = missed.written {
             self.look_up_written(site, written)?;
         }
-        let (whole, other) = (self.known.whole, std::mem::replace(&mut self.skips_to, skips_to));
+        let (whole, other) = (self.known.whole, std::mem::replace(&mut self.skips, skips));
         self.known.whole &= !self.masks();
         (self.cache, self.kinds, self.start) = (before, kinds, start);
         (self.live, self.live_behind) = (live.clone(), live.clone());
@@ -412,7 +413,7 @@ impl Emitter<'_> {
                 (part, _) => self.asm.vmovdqu(Y[at], Self::row_place(held.operand, part))?,
             }
         }
-        (self.known.whole, self.skips_to) = (whole, other);
+        (self.known.whole, self.skips) = (whole, other);
         self.asm.jmp(back)
     }
 }

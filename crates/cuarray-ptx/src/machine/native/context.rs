@@ -52,6 +52,8 @@ pub(super) struct Context {
     pub stable: u32,
     /// The lanes that do not execute the block, while the others do; see `divergence`.
     pub masked: u32,
+    /// Those of them that execute other blocks later.
+    pub others: u32,
     /// The frame of the fragment.
     pub number: u32,
     /// The running code.
@@ -81,6 +83,7 @@ impl Context {
         limit: 0,
         stable: 0,
         masked: 0,
+        others: 0,
         number: 0,
         compiled: std::ptr::null(),
         resume: 0,
@@ -112,5 +115,6 @@ offsets! {
     STABLE = stable;
     RESUME = resume;
     MASKED = masked;
+    OTHERS = others;
     LANES = lanes;
 }

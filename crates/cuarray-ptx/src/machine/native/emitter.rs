@@ -11,7 +11,7 @@ use super::context::{CONSTANTS, FRAME, LIMIT, SAVED, SCALARS, SITES, STABLE};
 use super::flow::{Register, Set, guard};
 use super::hulls::Hulls;
 use super::journal::Journaled;
-use super::leaving::Exit;
+use super::leaving::{Exit, Skips};
 use super::value::{Computed, Kind, Known};
 use super::written::Pattern;
 use crate::grammar::types::Width;
@@ -55,9 +55,8 @@ pub(super) struct Emitter<'p> {
     pub noise: bool,
     /// The place of the guard of the emitted instruction, and whether it is negated.
     pub guard: Option<(u32, bool)>,
-    /// The instruction at which some lanes of the warp go on that do not execute the emitted block, although `known` is about code for all;
-    /// see `divergence`.
-    pub skips_to: Option<u32>,
+    /// Where some lanes of the warp go on that do not execute the emitted block, although `known` is about code for all.
+    pub skips: Option<Skips>,
     /// The accesses of the block that are checked together; see `access`.
     pub hulls: Hulls,
     /// The registers that are live before the emitted instruction, and behind it.
@@ -109,7 +108,7 @@ pub(super) fn assemble(known: Known<'_>, plain: &[Instruction], expects: bool) -
         kinds: Vec::new(),
         cache: Cache::default(),
         noise: false,
-        skips_to: None,
+        skips: None,
         guard: None,
         hulls: Hulls::default(),
         live: Set::default(),
@@ -152,7 +151,7 @@ impl Emitter<'_> {
 
     /// Whether some lanes do not execute the emitted block.
     pub(super) fn masks(&self) -> bool {
-        self.skips_to.is_some()
+        self.skips.is_some()
     }
 
     pub(super) fn set(&mut self, mut label: CodeLabel) -> Emitted {

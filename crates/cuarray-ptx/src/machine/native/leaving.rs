@@ -20,8 +20,16 @@ pub(super) struct Exit {
     pub linear: Vec<LinearRegister>,
     /// The block that expects just these linear registers, behind a step.
     pub resumes: Option<u32>,
-    /// Where the lanes go on that skip the block, if some lanes may; see `divergence`.
-    pub skips_to: Option<u32>,
+    /// Where the lanes go on that skip the block, if some lanes may.
+    pub skips: Option<Skips>,
+}
+
+/// Where lanes go on that do not execute a block, while others do; see `divergence`.
+#[derive(Clone, Copy)]
+pub(super) struct Skips {
+    pub to: u32,
+    /// Where those of [`Context::others`](super::context::Context::others) do, if there are any.
+    pub others: Option<u32>,
 }
 
 impl Emitter<'_> {
@@ -33,7 +41,7 @@ impl Emitter<'_> {
             Kind::Row => None,
         });
         let linear = linear.collect();
-        self.exits.push(Exit { pc: Some(pc), count, stops, linear, resumes: None, skips_to: self.skips_to });
+        self.exits.push(Exit { pc: Some(pc), count, stops, linear, resumes: None, skips: self.skips });
         self.exits.len() as u32 - 1
     }
 

@@ -327,9 +327,15 @@ impl Machine<'_> {
                 self.write_deferred_lanes(exit, frame, active);
             }
         }
-        if let Some(pc) = exit.skips_to.filter(|_| masked != 0 && self.fault.is_none()) {
+        if let Some(skips) = exit.skips.filter(|_| masked != 0 && self.fault.is_none()) {
             // The function of an instruction has stopped the lanes that do not skip the block.
-            self.part(pc, masked, Waiting::Nothing);
+            // SAFETY: the code has returned.
+            let others = if skips.others.is_some() { unsafe { (*context).others } } else { 0 };
+            for (pc, lanes) in [(skips.others.unwrap_or(0), others), (skips.to, masked & !others)] {
+                if lanes != 0 {
+                    self.part(pc, lanes, Waiting::Nothing);
+                }
+            }
             self.find_limit();
         }
         if exit.stops {
