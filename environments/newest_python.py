@@ -85,8 +85,8 @@ def test(options: Sequence[str]) -> None:
 
 def run(version: str, *command: str) -> None:
     """Run a command in the folder, with the packages of a version of Python."""
-    settings = ("env", "PYTHONDONTWRITEBYTECODE=1", "HYPOTHESIS_STORAGE_DIRECTORY=/tmp/hypothesis")
-    settings = (*settings, f"SSL_CERT_FILE={CERTIFICATES}", f"PIP_CERT={CERTIFICATES}")
+    written = ("PYTHONDONTWRITEBYTECODE=1", "HYPOTHESIS_STORAGE_DIRECTORY=/tmp/hypothesis")
+    settings = ("env", *written, f"SSL_CERT_FILE={CERTIFICATES}", f"PIP_CERT={CERTIFICATES}")
     place = f"/usr/local/lib/python{version}/dist-packages"
     here = Path.cwd()
     mounts = (here / ROOT, here, here / FOLDER / version, place, " ".join(NETWORK))
