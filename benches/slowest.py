@@ -14,14 +14,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDERS = (
-    "tests/kernels",
-    "tests/sim",
-    "tests/interop",
-    "tests/racy_kernels",
-    "tests/planted_synchronization",
-    "examples/cuda",
-)
+FOLDERS = ("tests/kernels", "tests/interop", "tests/racy_kernels", "tests/planted_synchronization", "examples/cuda")
 SHOWN = 10
 _ROOT = Path(__file__).parents[1]
 
@@ -50,6 +43,7 @@ def measured():
             "slowest",
             "-p",
             "no:cacheprovider",
+            "--numprocesses=2",
             *FOLDERS,
         ]
         environment = {**os.environ, "SLOWEST_FILE": str(file), "PYTHONPATH": str(Path(__file__).parent)}
