@@ -330,7 +330,7 @@ fn memory(machine: &mut Machine<'_>, instruction: &Instruction, low: u64, end: u
 /// addresses of a group are neither consecutive nor equal.
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
 #[inline]
-unsafe fn groups64(slots: *const u64, size: u64) -> Option<([u64; GROUPS], u32)> {
+pub(super) unsafe fn groups64(slots: *const u64, size: u64) -> Option<([u64; GROUPS], u32)> {
     let steps = size as i64;
     let near = _mm256_setr_epi64x(0, steps, 2 * steps, 3 * steps);
     let far = _mm256_setr_epi64x(4 * steps, 5 * steps, 6 * steps, 7 * steps);

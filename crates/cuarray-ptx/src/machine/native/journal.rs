@@ -12,7 +12,7 @@ use super::compiled::Compiled;
 use super::context::Site;
 use crate::machine::Machine;
 use crate::machine::access_mode::{GUESS, IN_PLACE};
-use crate::machine::direct::{GROUP, GROUPS, SHARED, Shape};
+use crate::machine::direct::{GROUP, GROUPS, SHARED, Shape, groups64};
 use crate::machine::direct_recorded::ALL_ROWS;
 use crate::machine::launch::Launch;
 use crate::machine::pattern::Chains;
@@ -56,12 +56,12 @@ pub(super) struct Journaled {
     pub scattered: Option<Addresses>,
 }
 
-/// The addresses of a scattered access.
+/// The addresses of a scattered access to global memory.
 pub(super) enum Addresses {
-    /// At distances from the first one, which is in place of the host's address, with these chains. Addresses of 32 bits are not `far`, and wrap.
-    Linear { far: bool, distances: Box<[i64; 32]>, chains: Chains },
-    /// Behind the head of the entry, with 64 or with 32 bits.
-    Listed { far: bool },
+    /// At distances from the first one, which is in place of the host's address, with these chains.
+    Linear { distances: Box<[i64; 32]>, chains: Chains },
+    /// Behind the head of the entry.
+    Listed,
 }
 
 impl Journaled {
@@ -85,11 +85,7 @@ impl Journaled {
 
     /// The bytes of the addresses behind the head of an entry.
     fn addresses(&self) -> usize {
-        match self.scattered {
-            Some(Addresses::Listed { far: true }) => 256,
-            Some(Addresses::Listed { far: false }) => 128,
-            Some(Addresses::Linear { .. }) | None => 0,
-        }
+        if matches!(self.scattered, Some(Addresses::Listed)) { 256 } else { 0 }
     }
 
     /// The bytes of the addresses and the values behind the head of an entry.
@@ -192,7 +188,6 @@ impl Machine<'_> {
             if let Some(addresses) = &access.scattered {
                 // SAFETY: as above: the addresses and the values follow.
                 unsafe { self.settle_scattered(access, addresses, &entry, values.cast()) };
-                listing = listing.filter(|_| entry.region != SHARED);
                 continue;
             }
             let shared = (0, self.block.shared_base() as u64);
@@ -238,7 +233,7 @@ impl Machine<'_> {
         (self.pc, self.mask) = (pc, mask);
     }
 
-    /// Records a scattered access to a region, or to shared memory.
+    /// Records a scattered access to a region.
     ///
     /// # Safety
     /// The addresses of the access are behind its entry, if they are listed, and then the values of a store. The processor has the features.
@@ -251,49 +246,47 @@ impl Machine<'_> {
         behind: *const u32,
     ) {
         let Journaled { size, stores, ref members, .. } = *access;
-        let region = entry.region;
-        let compares = self.races.on && (region == SHARED || !self.is_only_read(region as usize));
-        let Some((pc, offset)) = members.first().filter(|_| compares || region != SHARED) else { return };
+        let index = entry.region as usize;
+        let (Some((pc, offset)), Some(region)) = (members.first(), self.launch.regions.get(index)) else { return };
+        let offset = i64::from(*offset);
         (self.pc, self.mask) = (pc + 1, u32::MAX);
+        let mut digests = [0; 32];
+        if stores && self.races.on {
+            // SAFETY: this function's contract.
+            digests = std::array::from_fn(|lane| unsafe { digest_of(behind.byte_add(access.addresses()), lane, size) });
+        }
         match addresses {
-            Addresses::Linear { far, distances, chains } => {
-                let first = entry.host.wrapping_add_signed((*offset).into());
-                let bits = if *far { u64::MAX } else { u32::MAX.into() };
+            Addresses::Linear { distances, chains } => {
+                let first = entry.host.wrapping_add_signed(offset);
                 for (address, distance) in self.addresses.iter_mut().zip(&**distances) {
-                    *address = first.wrapping_add_signed(*distance) & bits;
+                    *address = first.wrapping_add_signed(*distance);
                 }
                 self.chains = *chains;
             }
-            Addresses::Listed { far } => {
+            Addresses::Listed => {
+                // SAFETY: this function's contract.
+                let groups = unsafe { groups64(behind.cast(), size.into()) };
+                // Lanes that store to one address are compared with each other.
+                if let Some((firsts, rows)) = groups.filter(|(_, rows)| !stores || *rows == ALL_ROWS) {
+                    let shift = region.host.wrapping_sub(region.start).wrapping_add_signed(offset);
+                    let pointers = firsts.map(|first| first.wrapping_add(shift));
+                    let shape = Shape::new(pointers, rows, (entry.region, region.host));
+                    return self.settle_entry(access, &shape, (0, region.start), true, &digests);
+                }
                 for (lane, address) in self.addresses.iter_mut().enumerate() {
                     // SAFETY: this function's contract.
-                    *address = unsafe {
-                        match far {
-                            true => {
-                                behind.cast::<u64>().add(lane).read_unaligned().wrapping_add_signed((*offset).into())
-                            }
-                            // Addresses of 32 bits wrap.
-                            false => behind.add(lane).read_unaligned().wrapping_add_signed(*offset).into(),
-                        }
-                    };
+                    *address = unsafe { behind.cast::<u64>().add(lane).read_unaligned() }.wrapping_add_signed(offset);
                 }
                 self.chains = Chains::of_any(&self.addresses, size);
             }
         }
-        if region != SHARED && self.recorder.enabled {
+        if self.recorder.enabled {
             self.recorder.strength = Strength::Weak;
-            self.note_lanes(region as usize, size, stores);
+            self.note_lanes(index, size, stores);
         }
-        if !compares {
-            return;
-        }
-        // SAFETY: this function's contract.
-        let digest = |lane| unsafe { digest_of(behind.byte_add(access.addresses()), lane, size) };
-        let digests = if stores { std::array::from_fn(digest) } else { [0; 32] };
-        let kind = if stores { Kind::Write } else { Kind::Read };
-        match region {
-            SHARED => self.touch_in::<true>(u32::MAX, size, 0, kind, &digests),
-            _ => self.touch_in::<false>(u32::MAX, size, 0, kind, &digests),
+        if self.races.on && !self.is_only_read(index) {
+            let kind = if stores { Kind::Write } else { Kind::Read };
+            self.touch_in::<false>(u32::MAX, size, 0, kind, &digests);
         }
     }
 

@@ -25,7 +25,6 @@ struct Access {
     /// Whether addresses have 64 bits.
     far: bool,
     offset: i32,
-    /// Whether the memory is all shared memory of the block.
     shared: bool,
     site: i32,
     size: i32,
@@ -37,13 +36,17 @@ impl Emitter<'_> {
         let program = self.known.program;
         let (Instruction { d, a, b, c: mode, .. }, pattern) =
             (program.code[pc as usize], program.patterns[pc as usize]);
+        // A tile with gaps never has a site, so each access would miss.
+        if self.known.recorded && space(mode) == SHARED {
+            return Ok(false);
+        }
         let wide = pattern.wide;
         let site = self.new_site();
         let access = Access {
             address: a,
             far: is_wide(mode),
             offset,
-            shared: space(mode) == SHARED && !self.known.recorded,
+            shared: space(mode) == SHARED,
             site: site as i32 * SITE,
             size: if wide { 8 } else { 4 },
         };
@@ -80,7 +83,7 @@ impl Emitter<'_> {
         Ok(true)
     }
 
-    /// Adds the access to the journal, with its addresses and the values that it stores.
+    /// Adds the access to global memory to the journal, with its addresses and the values that it stores.
     fn journal_addresses(
         &mut self,
         pc: u32,
@@ -88,16 +91,15 @@ impl Emitter<'_> {
         (stored, wide): (Option<u32>, bool),
         site: u32,
     ) -> Emitted {
-        let Access { address, far, .. } = access;
-        let (addresses, listed) = match self.known.kind(&self.kinds, address) {
+        let (addresses, listed) = match self.known.kind(&self.kinds, access.address) {
             Kind::Linear(steps) => {
                 let distances = std::array::from_fn(|lane| distance(steps, lane));
                 // The chains are those of any first address from which the lanes do not wrap.
                 let base = distances.iter().min().copied().unwrap_or(0).unsigned_abs();
                 let chains = Chains::of_any(&distances.map(|far| base.wrapping_add_signed(far)), access.size as u32);
-                (Addresses::Linear { far, distances: Box::new(distances), chains }, None)
+                (Addresses::Linear { distances: Box::new(distances), chains }, None)
             }
-            Kind::Row => (Addresses::Listed { far }, Some((address, far))),
+            Kind::Row => (Addresses::Listed, Some((access.address, true))),
         };
         let mut place = size_of::<Entry>() as i32;
         for (operand, wide) in [listed, stored.map(|b| (b, wide))].into_iter().flatten() {
@@ -111,12 +113,8 @@ impl Emitter<'_> {
         }
         self.cache.unlock();
         if listed.is_none() {
-            let at = self.repeated(address, far)?;
-            if far {
-                self.asm.vmovq(rax, X[at])?
-            } else {
-                self.asm.vmovd(eax, X[at])?
-            }
+            let at = self.repeated(access.address, true)?;
+            self.asm.vmovq(rax, X[at])?;
             self.cache.unlock();
         }
         let access = Journaled::scattered(access.size as u32, stored.is_some(), addresses, (pc, access.offset));
