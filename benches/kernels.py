@@ -71,7 +71,7 @@ _REPEATED = {
 
 
 def _run_instructions():
-    """Run loops of one instruction over registers; count the instructions of each thread, as the driver does."""
+    """Run loops of one instruction over registers with a value for each lane; count the instructions of each thread, as the driver does."""
     import ctypes
 
     from simulated_driver import Driver
@@ -96,8 +96,8 @@ def _run_instructions():
                 mov.u32 %t, %tid.x;
                 mul.wide.u32 %at, %t, 8;
                 add.u64 %out, %out, %at;
-                mov.b{width} %a, {one}; mov.b{width} %b, {one};
-                mov.b{width} %v0, {one}; mov.b{width} %v1, {one}; mov.b{width} %v2, {one}; mov.b{width} %v3, {one};
+                ld.global.b{width} %a, [%out]; mov.b{width} %b, {one};
+                mov.b{width} %v0, %a; mov.b{width} %v1, %a; mov.b{width} %v2, %a; mov.b{width} %v3, %a;
             L:  {body}
                 add.u32 %n, %n, 1;
                 setp.lt.u32 %p, %n, 500;
