@@ -366,7 +366,7 @@ def instructions():
 
 
 def slowest():
-    """The slowest programs of the tests and examples."""
+    """The slowest programs of the tests."""
     import slowest as work
 
     print("slowest programs ...", file=sys.stderr, flush=True)
@@ -375,9 +375,7 @@ def slowest():
         (item.test, f"{item.seconds:.1f} s", f"{item.in_kernels / item.seconds:.0%}", item.kernel)
         for item in programs[: work.SHOWN]
     ]
-    table = Table(
-        "slowest", "The slowest programs of the tests and examples", ["", "time", "in kernels", "slowest kernel"], rows
-    )
+    table = Table("slowest", "The slowest programs of the tests", ["", "time", "in kernels", "slowest kernel"], rows)
     table.notes.append(
         f"Of {len(programs):,} tests of {', '.join(work.FOLDERS)}, with findings on, {sum(item.seconds for item in programs):.0f} s together. "
         "The rest of the time is the compilers', Python's, or that of processes that a test starts."

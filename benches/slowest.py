@@ -1,4 +1,4 @@
-"""The time of each test of the kernels and examples on the simulated driver, and the part of it in kernels.
+"""The time of each test with kernels on the simulated driver, and the part of it in kernels.
 
 As a plugin of pytest, the module writes a line of JSON for each test into the file that ``SLOWEST_FILE`` names."""
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDERS = ("tests/kernels", "tests/interop", "tests/racy_kernels", "tests/planted_synchronization", "examples/cuda")
+FOLDERS = ("tests/kernels", "tests/interop", "tests/racy_kernels", "tests/planted_synchronization")
 SHOWN = 10
 _ROOT = Path(__file__).parents[1]
 
