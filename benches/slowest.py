@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDERS = ("tests/kernels", "tests/interop", "tests/racy_kernels", "tests/planted_synchronization")
+FOLDERS = ("tests/kernels", "tests/sim", "tests/interop", "tests/racy_kernels", "tests/planted_synchronization")
 SHOWN = 10
 _ROOT = Path(__file__).parents[1]
 
