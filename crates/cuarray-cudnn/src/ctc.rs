@@ -150,16 +150,6 @@ fn samples(
     Ok(lengths.into_iter().zip(inputs).map(sample).collect())
 }
 
-/// Checks the arguments of a call.
-fn check(probabilities: &Layout, gradients: Option<&Layout>, algorithm: c_int) -> Outcome {
-    let is_right = probabilities.dims.len() == 3 && (0..=1).contains(&algorithm);
-    if !is_right || gradients.is_some_and(|gradients| gradients.dims != probabilities.dims) {
-        return Err(BAD_PARAM);
-    }
-    let is_single = |layout: &Layout| layout.kind == Type::Float;
-    if is_single(probabilities) && gradients.is_none_or(is_single) { Ok(()) } else { Err(NOT_SUPPORTED) }
-}
-
 /// `cudnnGetCTCLossWorkspaceSize`: none is needed.
 pub(crate) fn workspace_size(
     _: &Handle,
@@ -172,11 +162,9 @@ pub(crate) fn workspace_size(
     loss: cudnnCTCLossDescriptor_t,
     to: *mut usize,
 ) -> Outcome {
-    let of_probabilities = tensor(probabilities)?;
-    let of_gradients = if gradients == 0 { None } else { Some(tensor(gradients)?) };
-    samples(&of_probabilities, labels, label_lengths, input_lengths)?;
+    let tensors = Tensors::of(probabilities, Some(gradients).filter(|number| *number != 0), algorithm)?;
+    samples(&tensors.probs, labels, label_lengths, input_lengths)?;
     LOSSES.get(loss)?;
-    check(&of_probabilities, of_gradients.as_ref(), algorithm)?;
     write(to, 0)
 }
 
@@ -196,7 +184,7 @@ pub(crate) fn loss(
     _: *mut c_void,
     _: usize,
 ) -> Outcome {
-    let tensors = Tensors::of(probs_desc, gradients_desc, gradients, algorithm)?;
+    let tensors = Tensors::of(probs_desc, Some(gradients_desc).filter(|_| !gradients.is_null()), algorithm)?;
     let (loss, samples) = (LOSSES.get(descriptor)?, samples(&tensors.probs, labels, label_lengths, input_lengths)?);
     let samples: Vec<_> = samples.into_iter().map(Some).collect();
     tensors.enqueue(Call::of(handle), loss, probs, costs, gradients, move |_| samples.clone())
@@ -214,9 +202,8 @@ pub(crate) fn workspace_size_8(
     gradients: cudnnTensorDescriptor_t,
     to: *mut usize,
 ) -> Outcome {
-    let of_gradients = if gradients == 0 { None } else { Some(tensor(gradients)?) };
+    Tensors::of(probabilities, Some(gradients).filter(|number| *number != 0), algorithm)?;
     LOSSES.get(loss)?;
-    check(&tensor(probabilities)?, of_gradients.as_ref(), algorithm)?;
     write(to, WORKSPACE)
 }
 
@@ -236,7 +223,7 @@ pub(crate) fn loss_8(
     bytes: usize,
     workspace: *mut c_void,
 ) -> Outcome {
-    let tensors = Tensors::of(probs_desc, gradients_desc, gradients, algorithm)?;
+    let tensors = Tensors::of(probs_desc, Some(gradients_desc).filter(|_| !gradients.is_null()), algorithm)?;
     let (loss, count) = (LOSSES.get(descriptor)?, tensors.count());
     let longest = usize::try_from(loss.longest).map_err(|_| BAD_PARAM)?.min(MOST_LABELS);
     if longest == 0 || bytes < WORKSPACE {
@@ -291,16 +278,20 @@ struct Tensors {
 }
 
 impl Tensors {
+    /// The tensors, with gradients if there are any.
     fn of(
         probs: cudnnTensorDescriptor_t,
-        gradients: cudnnTensorDescriptor_t,
-        at: *mut c_void,
+        gradients: Option<cudnnTensorDescriptor_t>,
         algorithm: c_int,
     ) -> Outcome<Tensors> {
-        let gradients = if at.is_null() { None } else { Some(tensor(gradients)?) };
-        let tensors = Tensors { probs: tensor(probs)?, gradients };
-        check(&tensors.probs, tensors.gradients.as_ref(), algorithm)?;
-        Ok(tensors)
+        let tensors = Tensors { gradients: gradients.map(tensor).transpose()?, probs: tensor(probs)? };
+        let Tensors { probs, gradients } = &tensors;
+        let is_right = probs.dims.len() == 3 && (0..=1).contains(&algorithm);
+        if !is_right || gradients.as_ref().is_some_and(|gradients| gradients.dims != probs.dims) {
+            return Err(BAD_PARAM);
+        }
+        let is_single = |layout: &Layout| layout.kind == Type::Float;
+        if is_single(probs) && gradients.as_ref().is_none_or(is_single) { Ok(tensors) } else { Err(NOT_SUPPORTED) }
     }
 
     /// The number of samples.
