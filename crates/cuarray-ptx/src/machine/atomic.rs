@@ -102,33 +102,36 @@ unsafe fn body<T: Stored, F: Fn(T, T, T) -> T + Copy>(machine: &mut Machine<'_>,
             machine.slots::<T::Slot>(instruction.b),
             machine.slots::<T::Slot>(if other == LEFT_OUT { instruction.b } else { other }),
         );
-        let computed = |old: T::Word, lane: usize| {
+        // The old and the new words. An exchange that fails is computed again.
+        let first = T::read(b.read()).word();
+        let mut words = [(first, first); 32];
+        let mut computed = |old: T::Word, lane: usize| {
             let (b, c) = (T::read(b.add(lane).read()), T::read(c.add(lane).read()));
-            f(T::of(old), b, c).word()
+            let new = f(T::of(old), b, c).word();
+            words[lane] = (old, new);
+            new
         };
         let lanes = bits(machine.mask).map(|lane| lane as usize);
-        let mut olds = [T::read(b.read()).word(); 32];
-        let (mut kept, mut changed, mut digest) = (0, false, 0_u64);
         // All blocks of a cluster run on one core.
         let alone = space(instruction.c) == SHARED;
         if machine.pattern == Pattern::Same && !alone {
             // The word is exchanged once, with the results of all lanes in their order.
-            let all = |old| {
-                lanes.clone().fold(old, |now, lane| {
-                    olds[lane] = now;
-                    computed(now, lane)
-                })
-            };
-            T::Word::update(machine.pointers[Machine::first(machine.mask) as usize], all);
+            let pointer = machine.pointers[Machine::first(machine.mask) as usize];
+            T::Word::update(pointer, |old| lanes.clone().fold(old, &mut computed));
         } else {
             for lane in lanes.clone() {
                 let (pointer, f) = (machine.pointers[lane], |old| computed(old, lane));
-                olds[lane] = if alone { T::Word::update_alone(pointer, f) } else { T::Word::update(pointer, f) };
+                if alone {
+                    T::Word::update_alone(pointer, f)
+                } else {
+                    T::Word::update(pointer, f)
+                };
             }
         }
+        let (mut kept, mut changed, mut digest) = (0, false, 0_u64);
         for lane in lanes {
-            let old = olds[lane];
-            changed |= computed(old, lane) != old;
+            let (old, new) = words[lane];
+            changed |= new != old;
             digest = digest.rotate_left(5) ^ old.into();
             let compared = instruction.c & COMPARES != 0 && old != T::read(b.add(lane).read()).word();
             kept |= u32::from(compared) << lane;

@@ -135,60 +135,28 @@ macro_rules! rows {
     }};
 }
 
-#[inline(always)]
-unsafe fn body1<A: Lane, D: Lane, F: Fn(A) -> D + Copy>(
-    machine: &mut Machine<'_>,
-    &Instruction { d, a, .. }: &Instruction,
-) -> Flow {
-    let f = operation::<F>();
-    // SAFETY: the operands are registers or constants of these types, which the resolver checked. A register has 32
-    // slots.
-    unsafe { rows!(machine, d: D, [a: A], |lane| f(a)) }
-    Flow::Next
+/// Defines functions that apply an operation to sources, in pieces of so many lanes.
+macro_rules! bodies {
+    ($($name:ident($PIECE:ident: $($source:ident: $S:ident),*);)*) => {$(
+        #[inline(always)]
+        unsafe fn $name<$($S: Lane,)* D: Lane, F: Fn($($S),*) -> D + Copy>(
+            machine: &mut Machine<'_>,
+            &Instruction { d, $($source,)* .. }: &Instruction,
+        ) -> Flow {
+            let f = operation::<F>();
+            // SAFETY: the operands are registers or constants of these types, which the resolver checked. A register has 32
+            // slots.
+            unsafe { rows!($PIECE, machine, d: D, [$($source: $S),*], |lane| f($($source),*)) }
+            Flow::Next
+        }
+    )*};
 }
-
-#[inline(always)]
-unsafe fn body2<A: Lane, B: Lane, D: Lane, F: Fn(A, B) -> D + Copy>(
-    machine: &mut Machine<'_>,
-    &Instruction { d, a, b, .. }: &Instruction,
-) -> Flow {
-    let f = operation::<F>();
-    // SAFETY: as above.
-    unsafe { rows!(machine, d: D, [a: A, b: B], |lane| f(a, b)) }
-    Flow::Next
-}
-
-#[inline(always)]
-unsafe fn body3<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C) -> D + Copy>(
-    machine: &mut Machine<'_>,
-    &Instruction { d, a, b, c, .. }: &Instruction,
-) -> Flow {
-    let f = operation::<F>();
-    // SAFETY: as above.
-    unsafe { rows!(machine, d: D, [a: A, b: B, c: C], |lane| f(a, b, c)) }
-    Flow::Next
-}
-
-#[inline(always)]
-unsafe fn body_long1<A: Lane, D: Lane, F: Fn(A) -> D + Copy>(
-    machine: &mut Machine<'_>,
-    &Instruction { d, a, .. }: &Instruction,
-) -> Flow {
-    let f = operation::<F>();
-    // SAFETY: as above.
-    unsafe { rows!(LONG, machine, d: D, [a: A], |lane| f(a)) }
-    Flow::Next
-}
-
-#[inline(always)]
-unsafe fn body_long3<A: Lane, B: Lane, C: Lane, D: Lane, F: Fn(A, B, C) -> D + Copy>(
-    machine: &mut Machine<'_>,
-    &Instruction { d, a, b, c, .. }: &Instruction,
-) -> Flow {
-    let f = operation::<F>();
-    // SAFETY: as above.
-    unsafe { rows!(LONG, machine, d: D, [a: A, b: B, c: C], |lane| f(a, b, c)) }
-    Flow::Next
+bodies! {
+    body1(PIECE: a: A);
+    body2(PIECE: a: A, b: B);
+    body3(PIECE: a: A, b: B, c: C);
+    body_long1(LONG: a: A);
+    body_long3(LONG: a: A, b: B, c: C);
 }
 
 /// A function with code for numbers within bounds, and with other code for all numbers. `f(a, false)` also returns whether the number is within

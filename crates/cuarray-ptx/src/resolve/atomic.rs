@@ -6,10 +6,10 @@ use super::builder::Builder;
 use super::draft::{Draft, Operand, Results};
 use super::operand::{Modifiers, spelled};
 use super::ordering::Ordering;
-use super::rounding_code::{quiet32, quiet64};
+use super::rounding_code::{both, quiet32, quiet64};
 use super::wide_atomic::Vectored;
 use crate::Error;
-use crate::float::{self, BF16, F16, Format, Rounding};
+use crate::float::lanewise::{Binary16, Brain16, sum16};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type};
 use crate::machine::access_mode::COMPARES;
@@ -115,10 +115,10 @@ fn operations(operation: usize, ty: Type) -> Option<Exec> {
         (5, U64 | S64) => atomic(|old: u64, b, _| old.wrapping_add(b)),
         (5, F32) => atomic(|old: f32, b: f32, _| quiet32(old + b)),
         (5, F64) => atomic(|old: f64, b: f64, _| quiet64(old + b)),
-        (5, Type::F16) => atomic(|old: u16, b: u16, _| sum(F16, old.into(), b.into()) as u16),
-        (5, Type::BF16) => atomic(|old: u16, b: u16, _| sum(BF16, old.into(), b.into()) as u16),
-        (5, Type::F16x2) => atomic(|old: u32, b: u32, _| sums(F16, old, b)),
-        (5, Type::BF16x2) => atomic(|old: u32, b: u32, _| sums(BF16, old, b)),
+        (5, Type::F16) => atomic(|old: u16, b: u16, _| sum16::<Binary16>(old, b)),
+        (5, Type::BF16) => atomic(|old: u16, b: u16, _| sum16::<Brain16>(old, b)),
+        (5, Type::F16x2) => atomic(|old: u32, b: u32, _| both(old, b, b, |old, b, _| sum16::<Binary16>(old, b))),
+        (5, Type::BF16x2) => atomic(|old: u32, b: u32, _| both(old, b, b, |old, b, _| sum16::<Brain16>(old, b))),
         (6, U32) => atomic(|old: u32, b, _| if old >= b { 0 } else { old + 1 }),
         (7, U32) => atomic(|old: u32, b, _| if old == 0 || old > b { b } else { old - 1 }),
         (8, U32) => atomic(|old: u32, b: u32, _| old.min(b)),
@@ -131,16 +131,4 @@ fn operations(operation: usize, ty: Type) -> Option<Exec> {
         (9, S64) => atomic(|old: i64, b: i64, _| old.max(b)),
         _ => return None,
     })
-}
-
-fn sum(format: Format, a: u64, b: u64) -> u64 {
-    float::add(format, a, b, Rounding::Near)
-}
-
-fn sums(format: Format, a: u32, b: u32) -> u32 {
-    let half = |shift: u32| {
-        let part = |value: u32| u64::from(value >> shift & 0xffff);
-        (sum(format, part(a), part(b)) as u32) << shift
-    };
-    half(0) | half(16)
 }

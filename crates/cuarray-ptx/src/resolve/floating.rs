@@ -10,8 +10,8 @@
 use super::builder::Builder;
 use super::draft::Operand;
 use super::operand::Modifiers;
-use super::rounded::{both, rounded};
-use super::rounding_code::{code, direction, extreme, flush32, quiet32, quiet64, saturated};
+use super::rounded::rounded;
+use super::rounding_code::{both, code, direction, extreme, flush32, flushing, quiet32, quiet64, saturated};
 use crate::Error;
 use crate::float::lanewise::{Binary16, Brain16, Half, odd};
 use crate::float::{self, BF16, F16, F32, F64, Format, functions};
@@ -87,25 +87,7 @@ macro_rules! halves {
 }
 
 fn pairs(operation: Operation, format: Format, a: u32, b: u32, c: u32, code: i64) -> u32 {
-    let half = |shift: u32| {
-        let part = |value: u32| u64::from(value >> shift & 0xffff);
-        (computed(operation, format, part(a), part(b), part(c), code) as u32) << shift
-    };
-    half(0) | half(16)
-}
-
-/// An operation of two operands in `f32`, rounded to nearest, with and without flushing.
-macro_rules! fast32 {
-    ($flush:expr, |$a:ident, $b:ident| $body:expr) => {
-        if $flush {
-            map2(|a: f32, b: f32| {
-                let ($a, $b) = (flush32(a), flush32(b));
-                flush32(quiet32($body))
-            })
-        } else {
-            map2(|$a: f32, $b: f32| quiet32($body))
-        }
-    };
+    both(a, b, c, |a, b, c| computed(operation, format, a.into(), b.into(), c.into(), code) as u16)
 }
 
 /// The number of sources of an operation.
@@ -120,26 +102,21 @@ fn sources(opcode: &str) -> usize {
 /// An operation that the host's processor computes: rounded to nearest, possibly flushed.
 fn by_processor(opcode: &str, ty: Type, flush: bool, approximate: bool) -> Option<Exec> {
     Some(match (opcode, ty) {
-        ("add", Type::F32) => fast32!(flush, |a, b| a + b),
-        ("sub", Type::F32) => fast32!(flush, |a, b| a - b),
-        ("mul", Type::F32) => fast32!(flush, |a, b| a * b),
-        ("div", Type::F32) => fast32!(flush, |a, b| a / b),
-        ("min", Type::F32) => fast32!(flush, |a, b| least32(a, b)),
-        ("max", Type::F32) => fast32!(flush, |a, b| most32(a, b)),
+        ("add", Type::F32) => flushing!(flush, map2, |a, b| a + b),
+        ("sub", Type::F32) => flushing!(flush, map2, |a, b| a - b),
+        ("mul", Type::F32) => flushing!(flush, map2, |a, b| a * b),
+        ("div", Type::F32) => flushing!(flush, map2, |a, b| a / b),
+        ("min", Type::F32) => flushing!(flush, map2, |a, b| least32(a, b)),
+        ("max", Type::F32) => flushing!(flush, map2, |a, b| most32(a, b)),
         ("add", Type::F64) => map2(|a: f64, b: f64| quiet64(a + b)),
         ("sub", Type::F64) => map2(|a: f64, b: f64| quiet64(a - b)),
         ("mul", Type::F64) => map2(|a: f64, b: f64| quiet64(a * b)),
         ("div", Type::F64) => map2(|a: f64, b: f64| quiet64(a / b)),
-        ("fma" | "mad", Type::F32) if flush => {
-            map3(|a: f32, b: f32, c: f32| flush32(quiet32(flush32(a).mul_add(flush32(b), flush32(c)))))
-        }
-        ("fma" | "mad", Type::F32) => map3(|a: f32, b: f32, c: f32| quiet32(a.mul_add(b, c))),
+        ("fma" | "mad", Type::F32) => flushing!(flush, map3, |a, b, c| a.mul_add(b, c)),
         ("fma" | "mad", Type::F64) => map3(|a: f64, b: f64, c: f64| quiet64(a.mul_add(b, c))),
-        ("sqrt", Type::F32) if flush => map1(|a: f32| quiet32(flush32(a).sqrt()).to_bits()),
-        ("sqrt", Type::F32) => map1(|a: f32| quiet32(a.sqrt()).to_bits()),
+        ("sqrt", Type::F32) => flushing!(flush, map1, |a| a.sqrt()),
         ("sqrt", Type::F64) => map1(|a: f64| quiet64(a.sqrt()).to_bits()),
-        ("rcp", Type::F32) if flush => map1(|a: f32| flush32(quiet32(1.0 / flush32(a)))),
-        ("rcp", Type::F32) => map1(|a: f32| quiet32(1.0 / a)),
+        ("rcp", Type::F32) => flushing!(flush, map1, |a| 1.0 / a),
         // The manual requires that the lower half of the result is zero.
         ("rcp", Type::F64) if approximate => {
             map1(|a: f64| f64::from_bits(quiet64(1.0 / flush64(a)).to_bits() & !0xffff_ffff))

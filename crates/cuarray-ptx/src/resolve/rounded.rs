@@ -1,19 +1,11 @@
 //! Floating-point arithmetic that the processor does not have, as vector code: other rounding modes, saturation, and numbers of 16 bits.
 
-use super::rounding_code::{code, direction, extreme, flush32, quiet32};
-use crate::float::lanewise::{Binary16, Brain16, Half, fused16, product16, product32, saturated32, sum16, sum32};
+use super::rounding_code::{both, code, direction, extreme, extreme16, flush32, flushing, quiet32};
+use crate::float::lanewise::{Binary16, Brain16, fused16, product16, product32, saturated32, sum16, sum32};
 use crate::float::{F64, Rounding};
 use crate::grammar::types::Type;
 use crate::machine::lanes::{map_long3, map3};
 use crate::machine::program::Exec;
-
-/// An operation on both halves of 32 bits.
-#[inline(always)]
-pub(super) fn both(a: u32, b: u32, c: u32, f: impl Fn(u16, u16, u16) -> u16) -> u32 {
-    let low = f(a as u16, b as u16, c as u16);
-    let high = f((a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16);
-    u32::from(low) | u32::from(high) << 16
-}
 
 /// An operation on numbers of 16 bits, or on pairs.
 macro_rules! halves {
@@ -46,50 +38,36 @@ fn half(opcode: &str, ty: Type) -> Option<Exec> {
         "sub" => halves!(ty, |a, b, _c| <H> sum16::<H>(a, b ^ 0x8000)),
         "mul" => halves!(ty, |a, b, _c| <H> product16::<H>(a, b)),
         "fma" | "mad" => halves!(ty, |a, b, c| <H> fused16::<H>(a, b, c)),
-        "min" => halves!(ty, |a, b, _c| <H> extreme(H::FORMAT, a.into(), b.into(), false, 0) as u16),
-        "max" => halves!(ty, |a, b, _c| <H> extreme(H::FORMAT, a.into(), b.into(), true, 0) as u16),
+        "min" => halves!(ty, |a, b, _c| <H> extreme16::<H>(a, b, false)),
+        "max" => halves!(ty, |a, b, _c| <H> extreme16::<H>(a, b, true)),
         _ => None,
     }
-}
-
-/// An operation in `f32`, with and without flushing.
-macro_rules! of_three {
-    ($flush:expr, $map:ident, |$a:ident, $b:ident, $c:ident| $body:expr) => {
-        if $flush {
-            $map(|a: f32, b: f32, c: f32| {
-                let ($a, $b, $c) = (flush32(a), flush32(b), flush32(c));
-                flush32(quiet32($body))
-            })
-        } else {
-            $map(|$a: f32, $b: f32, $c: f32| quiet32($body))
-        }
-    };
 }
 
 /// The operations with a rounding mode.
 macro_rules! directed {
     ($opcode:expr, $flush:expr, $rounding:expr) => {
         Some(match $opcode {
-            "add" => of_three!($flush, map_long3, |a, b, _c| sum32(a.into(), b.into(), $rounding)),
-            "sub" => of_three!($flush, map_long3, |a, b, _c| sum32(a.into(), (-b).into(), $rounding)),
-            "mul" => of_three!($flush, map_long3, |a, b, _c| product32(a, b, $rounding)),
+            "add" => flushing!($flush, map_long3, |a, b, _c| sum32(a.into(), b.into(), $rounding)),
+            "sub" => flushing!($flush, map_long3, |a, b, _c| sum32(a.into(), (-b).into(), $rounding)),
+            "mul" => flushing!($flush, map_long3, |a, b, _c| product32(a, b, $rounding)),
             "fma" | "mad" => {
-                of_three!($flush, map_long3, |a, b, c| sum32(f64::from(a) * f64::from(b), c.into(), $rounding))
+                flushing!($flush, map_long3, |a, b, c| sum32(f64::from(a) * f64::from(b), c.into(), $rounding))
             }
             _ => return None,
         })
     };
 }
 
-/// An operation by its code, if there is vector code for it. It has three sources: the last one is repeated.
+/// An operation by its code, if there is vector code for it. It has three sources: the first one stands for those that are missing.
 pub(super) fn rounded(opcode: &str, ty: Type, how: i64) -> Option<Exec> {
     let (flush, flags) = (how & code::FLUSH != 0, how & !code::FLUSH);
     match ty {
         Type::F32 if flags == code::SATURATE => Some(match opcode {
-            "add" => of_three!(flush, map3, |a, b, _c| saturated32(a + b)),
-            "sub" => of_three!(flush, map3, |a, b, _c| saturated32(a - b)),
-            "mul" => of_three!(flush, map3, |a, b, _c| saturated32(a * b)),
-            "fma" | "mad" => of_three!(flush, map3, |a, b, c| saturated32(a.mul_add(b, c))),
+            "add" => flushing!(flush, map3, |a, b, _c| saturated32(a + b)),
+            "sub" => flushing!(flush, map3, |a, b, _c| saturated32(a - b)),
+            "mul" => flushing!(flush, map3, |a, b, _c| saturated32(a * b)),
+            "fma" | "mad" => flushing!(flush, map3, |a, b, c| saturated32(a.mul_add(b, c))),
             _ => return None,
         }),
         Type::F32 if flags & !code::ROUNDING == 0 => match direction(how) {

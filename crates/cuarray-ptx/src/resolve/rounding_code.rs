@@ -1,5 +1,6 @@
 //! The codes of floating-point instructions, and what happens to their operands and results.
 
+use crate::float::lanewise::Half;
 use crate::float::{F64, Format, Rounding};
 
 /// The bits of a code: the rounding mode, and what happens to the result.
@@ -76,4 +77,33 @@ pub(super) fn quiet64(value: f64) -> f64 {
 #[inline(always)]
 pub(super) fn flush32(value: f32) -> f32 {
     if value.to_bits() & 0x7f80_0000 == 0 { f32::from_bits(value.to_bits() & 0x8000_0000) } else { value }
+}
+
+/// An operation on numbers in `f32`, by a function of `lanes`, with and without flushing.
+macro_rules! flushing {
+    ($flush:expr, $map:ident, |$($a:ident),*| $body:expr) => {
+        if $flush {
+            $map(|$($a: f32),*| {
+                $(let $a = flush32($a);)*
+                flush32(quiet32($body))
+            })
+        } else {
+            $map(|$($a: f32),*| quiet32($body))
+        }
+    };
+}
+pub(super) use flushing;
+
+/// An operation on both halves of 32 bits.
+#[inline(always)]
+pub(super) fn both(a: u32, b: u32, c: u32, f: impl Fn(u16, u16, u16) -> u16) -> u32 {
+    let low = f(a as u16, b as u16, c as u16);
+    let high = f((a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16);
+    u32::from(low) | u32::from(high) << 16
+}
+
+/// `min` or `max` of numbers of 16 bits.
+#[inline(always)]
+pub(super) fn extreme16<H: Half>(a: u16, b: u16, greatest: bool) -> u16 {
+    extreme(H::FORMAT, a.into(), b.into(), greatest, 0) as u16
 }

@@ -6,9 +6,9 @@
 use super::builder::Builder;
 use super::draft::{Draft, Operand};
 use super::ordering::Ordering;
-use super::rounding_code::{extreme, quiet32};
+use super::rounding_code::{both, extreme16, quiet32};
 use crate::Error;
-use crate::float::{self, BF16, F16, Rounding};
+use crate::float::lanewise::{Binary16, Brain16, Half, sum16};
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type};
 use crate::machine::access_mode::{COMPARES, UPDATES};
@@ -26,35 +26,32 @@ pub(super) enum Vectored {
 
 /// The implementation of an operation on vectors of a type.
 fn operation(operation: Vectored, ty: Type) -> Option<Exec> {
-    use Vectored::{Add, Max, Min};
-    macro_rules! halves {
-        ($format:ident, $lane:ty, $each:ident) => {
-            match operation {
-                Add => {
-                    vector(|old: $lane, b: $lane| $each(old, b, |old, b| float::add($format, old, b, Rounding::Near)))
-                }
-                Min => vector(|old: $lane, b: $lane| $each(old, b, |old, b| extreme($format, old, b, false, 0))),
-                Max => vector(|old: $lane, b: $lane| $each(old, b, |old, b| extreme($format, old, b, true, 0))),
-            }
-        };
-    }
     Some(match ty {
-        Type::F32 if operation == Add => vector(|old: f32, b: f32| quiet32(old + b)),
-        Type::F16 => halves!(F16, u16, one),
-        Type::BF16 => halves!(BF16, u16, one),
-        Type::F16x2 => halves!(F16, u32, both),
-        Type::BF16x2 => halves!(BF16, u32, both),
+        Type::F32 if operation == Vectored::Add => vector(|old: f32, b: f32| quiet32(old + b)),
+        Type::F16 => half::<Binary16>(operation),
+        Type::BF16 => half::<Brain16>(operation),
+        Type::F16x2 => pair::<Binary16>(operation),
+        Type::BF16x2 => pair::<Brain16>(operation),
         _ => return None,
     })
 }
 
-fn one(a: u16, b: u16, f: impl Fn(u64, u64) -> u64) -> u16 {
-    f(a.into(), b.into()) as u16
+/// An operation on numbers of 16 bits.
+fn half<H: Half + 'static>(operation: Vectored) -> Exec {
+    match operation {
+        Vectored::Add => vector(|old: u16, b: u16| sum16::<H>(old, b)),
+        Vectored::Min => vector(|old: u16, b: u16| extreme16::<H>(old, b, false)),
+        Vectored::Max => vector(|old: u16, b: u16| extreme16::<H>(old, b, true)),
+    }
 }
 
-fn both(a: u32, b: u32, f: impl Fn(u64, u64) -> u64) -> u32 {
-    let half = |shift: u32| (f(u64::from(a >> shift & 0xffff), u64::from(b >> shift & 0xffff)) as u32) << shift;
-    half(0) | half(16)
+/// An operation on pairs of them.
+fn pair<H: Half + 'static>(operation: Vectored) -> Exec {
+    match operation {
+        Vectored::Add => vector(|old: u32, b: u32| both(old, b, b, |old, b, _| sum16::<H>(old, b))),
+        Vectored::Min => vector(|old: u32, b: u32| both(old, b, b, |old, b, _| extreme16::<H>(old, b, false))),
+        Vectored::Max => vector(|old: u32, b: u32| both(old, b, b, |old, b, _| extreme16::<H>(old, b, true))),
+    }
 }
 
 impl<'a> Builder<'_, 'a> {

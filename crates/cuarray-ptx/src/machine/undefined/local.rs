@@ -108,17 +108,13 @@ impl Machine<'_> {
         }
         // An aligned access of so few bytes is in one word.
         if size <= 8 && self.unused == 0 && !self.recorder.updates {
-            let (addresses, lanes) = (&self.addresses, 0..32_usize);
-            let lanes = lanes.filter(|lane| self.mask >> lane & 1 == 1);
-            match write {
-                true => return lanes.for_each(|lane| self.warp.written.add_aligned(lane, addresses[lane], size)),
-                false
-                    if lanes
-                        .fold(true, |all, lane| all & self.warp.written.has_aligned(lane, addresses[lane], size)) =>
-                {
-                    return;
-                }
-                false => {}
+            let (addresses, written) = (&self.addresses, &mut self.warp.written);
+            let mut lanes = bits(self.mask).map(|lane| lane as usize);
+            if write {
+                return lanes.for_each(|lane| written.add_aligned(lane, addresses[lane], size));
+            }
+            if lanes.all(|lane| written.has_aligned(lane, addresses[lane], size)) {
+                return;
             }
         }
         bits(self.mask).for_each(|lane| self.note_local_lanes(1 << lane, self.addresses[lane as usize], size, write));
