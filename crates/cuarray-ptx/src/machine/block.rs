@@ -9,6 +9,7 @@ use crate::races::Watched;
 use crate::races::order::BARRIERS;
 use crate::races::span::bits;
 use std::mem::swap;
+use std::ops::Range;
 
 /// The number of instructions that a warp executes in one turn.
 const TURN: u64 = 50_000;
@@ -39,6 +40,23 @@ impl Round {
         (self.before, self.changes, self.place) = (executed, changes, 0);
         (self.done, self.waits, self.ended) = (true, true, false);
     }
+}
+
+/// How a warp that waits at a barrier with all lanes goes on in generated code. It is apart from the warp, whose parts lie far from each other.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Resume {
+    /// The barrier, and the number of times that it had been completed when the warp arrived.
+    pub number: u8,
+    pub turn: u32,
+    pub pc: u32,
+    pub frame: u32,
+    pub local_base: u32,
+    /// The addresses of the registers of the frame, and of the scalars.
+    pub registers: u64,
+    pub scalars: u64,
+    /// The code, and its block with the next instruction.
+    pub code: u64,
+    pub block: u32,
 }
 
 /// An arrival at a barrier.
@@ -118,6 +136,9 @@ pub(crate) struct Block {
     pub warps: Vec<Box<Warp>>,
     /// The warps that have not started, as bits. Between the turns of the block, it has none.
     pub unstarted: u32,
+    /// How the warps go on that are in `resumable` as bits, because they have not run since they have arrived at their barriers.
+    pub resumes: [Resume; 32],
+    pub resumable: u32,
     pub barriers: [Barrier; BARRIERS],
     /// The barriers that threads have arrived at, as bits.
     begun: u32,
@@ -357,8 +378,12 @@ impl Machine<'_> {
         bits(begun).for_each(|number| self.block.barriers[number as usize].reset());
         let bytes = self.program.shared + u64::from(self.launch.dynamic_shared);
         self.block.shared_bytes = bytes;
-        self.block.shared.clear();
-        self.block.shared.resize(bytes.div_ceil(16) as usize, u128::from(POISON) << 64 | u128::from(POISON));
+        let poison = u128::from(POISON) << 64 | u128::from(POISON);
+        self.block.shared.resize(bytes.div_ceil(16) as usize, poison);
+        // The variables of other kernels of the program stay as they are.
+        for Range { start, end } in [self.shared.clone(), self.program.shared..bytes] {
+            self.block.shared[(start / 16) as usize..end.div_ceil(16) as usize].fill(poison);
+        }
         self.block.undefined.clear();
         let shared = self.block.shared_base();
         let reserved = self.program.reserved_shared();
@@ -380,6 +405,7 @@ impl Machine<'_> {
         self.watch_block(number, warps as usize);
         self.block.warps.resize_with(warps as usize, Warp::ended);
         self.block.unstarted = u32::MAX.checked_shr(32 - warps).unwrap_or(0);
+        self.block.resumable = 0;
         if self.has_clusters() {
             // Blocks of a cluster look at each other before their first turns.
             self.start_warps();
@@ -444,6 +470,7 @@ impl Machine<'_> {
                     continue;
                 }
                 swap(&mut self.warp, &mut self.block.warps[index]);
+                self.block.resumable &= !(1 << index);
                 let started = self.executed;
                 let longest = self.turns.length(self.round.longest);
                 let pause = self.run_warp(longest);

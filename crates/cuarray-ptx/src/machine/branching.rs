@@ -276,27 +276,38 @@ pub(crate) unsafe fn barrier(machine: &mut Machine<'_>, instruction: &Instructio
     if instruction.imm & ALIGNED != 0 {
         machine.align();
     }
-    machine.check_arrival(number, expected, result);
     // SAFETY: `c` is a predicate where the barrier has a result.
     let held = if result { unsafe { machine.predicate(instruction.c) } } else { 0 };
-    let held = held & machine.mask;
-    let warp = (machine.warp.number, machine.mask, machine.warp.dead);
-    let turn = machine.block.barriers[number].turn;
-    if expected.is_some() {
-        // The barrier may be completed while other warps have not started.
-        machine.start_warps();
+    match (machine.arrive(number, expected, held, kind), kind) {
+        (true, _) if result => reduced(machine, instruction, kind, number),
+        (true, _) | (false, BarrierKind::Arrive) => Flow::Next,
+        (false, _) => Flow::Stop,
     }
-    if machine.block.arrive(number, expected, warp, held, kind != BarrierKind::Arrive) {
-        machine.warp.slept = machine.warp.slept.max(machine.block.slept);
-        return if result { reduced(machine, instruction, kind, number) } else { Flow::Next };
+}
+
+impl Machine<'_> {
+    /// The lanes of the running instruction arrive at a barrier of the block, with a predicate in the lanes of `held`, where `expected` threads
+    /// have to arrive, or all. Returns whether they were the last ones. Otherwise, they wait, except at one without waiting.
+    #[inline(always)]
+    pub(super) fn arrive(&mut self, number: usize, expected: Option<u32>, held: u32, kind: BarrierKind) -> bool {
+        let result = matches!(kind, BarrierKind::Count | BarrierKind::All | BarrierKind::Any);
+        self.check_arrival(number, expected, result);
+        let warp = (self.warp.number, self.mask, self.warp.dead);
+        let turn = self.block.barriers[number].turn;
+        if expected.is_some() {
+            // The barrier may be completed while other warps have not started.
+            self.start_warps();
+        }
+        let last = self.block.arrive(number, expected, warp, held & self.mask, kind != BarrierKind::Arrive);
+        if last {
+            self.warp.slept = self.warp.slept.max(self.block.slept);
+        } else if kind != BarrierKind::Arrive {
+            // The instruction runs again for its result.
+            self.pc -= u32::from(result);
+            self.leave(Waiting::Barrier { number: number as u8, turn, result });
+        }
+        last
     }
-    if kind == BarrierKind::Arrive {
-        return Flow::Next;
-    }
-    // The instruction runs again for its result.
-    machine.pc -= u32::from(result);
-    machine.leave(Waiting::Barrier { number: number as u8, turn, result });
-    Flow::Stop
 }
 
 fn reduced(machine: &mut Machine<'_>, instruction: &Instruction, kind: BarrierKind, number: usize) -> Flow {

@@ -9,6 +9,7 @@ use super::Machine;
 use super::access_mode::{GUESS, IN_PLACE, STRONG, slot};
 use super::direct::{GROUP, GROUPS, SHARED, Shape};
 use super::watch::{Digests, Finds, NOTHING};
+use crate::machine::pattern::Chains;
 use crate::machine::program::Instruction;
 use crate::machine::region::Strength;
 use crate::races::Watched;
@@ -180,6 +181,12 @@ impl Shape {
         let now = Now::new(order, warp, 0, Kind::Read);
         let addresses = *self;
         deferred.list(&now, &mut self.known, || addresses.groups(size), reads)
+    }
+
+    /// The chains of the elements' addresses.
+    #[inline(always)]
+    pub(super) fn chains(&self, size: u32) -> Chains {
+        Chains::of_groups(&self.pointers, self.rows, size)
     }
 
     /// The addresses of elements in shared memory.

@@ -126,6 +126,7 @@ impl<'a> Machine<'a> {
             without_gaps: (0, 0),
             region: u32::MAX,
             only_read: launch.only_read(),
+            shared: launch.program.shared_range(launch.kernel),
             addresses: [0; 32],
             pattern: Pattern::Other,
             chains: Chains::default(),

@@ -86,6 +86,8 @@ pub(crate) struct Machine<'p> {
     pub region: u32,
     /// The regions that no store of the kernel addresses; empty if they are not known.
     pub only_read: Vec<bool>,
+    /// The offsets of static shared memory that the kernel can use.
+    pub shared: Range<u64>,
     /// The addresses of the running access.
     pub addresses: [u64; 32],
     pub pattern: Pattern,

@@ -53,6 +53,28 @@ impl Chains {
         if differ >> 32 == 0 { Chains::of(addresses, size) } else { Chains { same: 0, next: 0, stride: size } }
     }
 
+    /// The chains of groups of eight lanes, whose addresses follow each other by `size` bytes where `rows` has the group's bit, and else are equal.
+    /// `firsts` are the addresses of the groups' first lanes.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
+    #[inline(always)]
+    pub(super) fn of_groups(firsts: &[u64; 4], rows: u32, size: u32) -> Chains {
+        let (mut same, mut next) = (0, 0);
+        for group in 0..4_usize {
+            let row = rows >> group & 1 == 1;
+            let within = 0xfe << (8 * group);
+            if row {
+                next |= within
+            } else {
+                same |= within
+            }
+            let Some(before) = group.checked_sub(1) else { continue };
+            let last = firsts[before].wrapping_add(if rows >> before & 1 == 1 { 7 * u64::from(size) } else { 0 });
+            same |= u32::from(firsts[group] == last) << (8 * group);
+            next |= u32::from(firsts[group] == last.wrapping_add(size.into())) << (8 * group);
+        }
+        Chains { same, next: if next | 1 == u32::MAX { u32::MAX } else { next }, stride: size }
+    }
+
     /// These chains, in which elements of a size with gaps between them are apart.
     #[inline(always)]
     pub(super) fn without_gaps(self, size: u32) -> Chains {

@@ -15,6 +15,7 @@ use crate::image::source::Sources;
 pub(crate) use crate::races::update::{InPlace, Reached};
 use crate::texture::{Opaque, Sampler};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Executes an instruction for the lanes of [`Machine::mask`].
 ///
@@ -343,7 +344,7 @@ impl Program {
     }
 
     /// The offsets of the reserved shared memory in a block; empty if no code reads where it is.
-    pub(crate) fn reserved_shared(&self) -> std::ops::Range<u64> {
+    pub(crate) fn reserved_shared(&self) -> Range<u64> {
         self.reserved..self.reserved + if self.reserves { RESERVED_SHARED } else { 0 }
     }
 
@@ -549,6 +550,15 @@ impl Program {
     /// The names of the static shared variables that a kernel uses.
     pub fn shared_names(&self, kernel: u32) -> impl Iterator<Item = &str> {
         self.shared_of(kernel).map(|variable| variable.name.as_str())
+    }
+
+    /// The offsets of static shared memory from the first one that a kernel can use to the end of the last.
+    pub(crate) fn shared_range(&self, kernel: u32) -> Range<u64> {
+        let used = self.shared_of(kernel).filter(|variable| variable.size > 0);
+        let used = used.map(|variable| variable.offset..variable.offset + variable.size);
+        let reserved = Some(self.reserved_shared()).filter(|reserved| !reserved.is_empty());
+        let all = used.chain(reserved).reduce(|all, one| all.start.min(one.start)..all.end.max(one.end));
+        all.unwrap_or_default()
     }
 
     /// The bytes of static shared memory that a kernel uses.

@@ -8,6 +8,7 @@ use super::access_rows::{each_row, record_late};
 use super::address_windows::SHARED_WINDOW;
 use super::block::Block;
 use super::cluster::OFFSETS;
+use super::pattern::Chains;
 use super::program::Instruction;
 use super::{Launch, Machine, region};
 use crate::grammar::types::Space;
@@ -400,6 +401,7 @@ impl Machine<'_> {
         self.touch_cluster(global | shared, shared, (size, at), kind, digests);
     }
 
+    /// Compares accesses of lanes, whose addresses and chains the machine has, with recorded ones, `at` bytes behind the addresses.
     #[inline(always)]
     pub(super) fn touch_in<const SHARED: bool>(
         &mut self,
@@ -409,18 +411,30 @@ impl Machine<'_> {
         kind: Kind,
         digests: Digests<'_>,
     ) {
+        let address = |addresses: &[u64; 32], lane: u32| addresses[lane as usize & 31].wrapping_add(at.into());
+        self.touch_at::<SHARED>((self.chains, mask), size, kind, digests, address);
+    }
+
+    /// Compares accesses of lanes with recorded ones. `address` returns the address of a lane, by those that the machine has if it needs them.
+    #[inline(always)]
+    pub(super) fn touch_at<const SHARED: bool>(
+        &mut self,
+        (chains, mask): (Chains, u32),
+        size: u32,
+        kind: Kind,
+        digests: Digests<'_>,
+        address: impl Fn(&[u64; 32], u32) -> u64,
+    ) {
         let shared_bytes = self.block.shared_bytes();
         let Some(watched) = self.block.watched.as_mut() else { return };
         let Watched { order, shadow, deferred, updates, .. } = &mut **watched;
         order.settle_after_grid(self.grid.turn);
         let (warp, block, slot) = (self.warp.number, self.block.number, self.block.slot);
         let now = Now::new(order, warp, self.pc - 1, kind);
-        let (launch, addresses, chains) = (self.launch, &self.addresses, self.chains);
+        let (launch, addresses) = (self.launch, &self.addresses);
         // The rank, if an address in shared memory has one, is that of the own block.
-        let place = |lane: u32| {
-            let address = addresses[lane as usize & 31].wrapping_add(at.into());
-            if SHARED { address & OFFSETS } else { address }
-        };
+        let bits = if SHARED { OFFSETS } else { u64::MAX };
+        let place = |lane: u32| address(addresses, lane) & bits;
         if SHARED {
             let scattered = || Scattered {
                 offsets: std::array::from_fn(|lane| place(lane as u32) as u32),

@@ -57,6 +57,8 @@ pub(crate) struct Order {
     first: u32,
     warps: usize,
     clocks: Times,
+    /// The time up to which all accesses are ordered before all later ones. The times of single warps below may be earlier, and do not count then.
+    all: u32,
     known: [Times; WARPS],
     /// For each warp, the time up to which accesses of all warps are ordered before its own. This time is compared
     /// first.
@@ -81,6 +83,7 @@ impl Default for Order {
             first: 1,
             warps: 0,
             clocks: [0; WARPS],
+            all: 0,
             known: [[0; WARPS]; WARPS],
             settled: [0; WARPS],
             together: [0; WARPS],
@@ -102,15 +105,16 @@ impl Order {
         self.first = if wraps { 1 } else { last + 1 };
         self.warps = warps;
         self.clocks = [self.first; WARPS];
-        self.known[..warps].fill([0; WARPS]);
-        self.together = [0; WARPS];
-        self.settled = [self.first - 1; WARPS];
+        self.all = self.first - 1;
+        if wraps {
+            self.known = [[0; WARPS]; WARPS];
+            (self.together, self.settled, self.ended) = ([0; WARPS], [0; WARPS], [0; WARPS]);
+            (self.barriers, self.cluster) = ([NO_ARRIVALS; BARRIERS], NO_CLUSTER_ARRIVALS);
+        }
         self.lanes.clear();
-        self.ended = [0; WARPS];
         // Few blocks end while threads are waiting.
         bits(std::mem::take(&mut self.begun)).for_each(|barrier| self.barriers[barrier as usize] = NO_ARRIVALS);
-        self.cluster = NO_CLUSTER_ARRIVALS;
-        self.grid_turn = grid_turn;
+        (self.cluster.turn, self.grid_turn) = (0, grid_turn);
         !wraps
     }
 
@@ -133,13 +137,13 @@ impl Order {
     /// Whether an access by warp `other` at `clock` is ordered before an access by `warp` now.
     #[inline(always)]
     pub(crate) fn knows(&self, warp: u32, other: u32, clock: u32) -> bool {
-        self.known[warp as usize & 31][other as usize & 31] >= clock
+        self.all.max(self.known[warp as usize & 31][other as usize & 31]) >= clock
     }
 
     /// Whether the accesses of all lanes of a warp at `clock` are ordered before those of its lanes now.
     #[inline(always)]
     pub(crate) fn are_together(&self, warp: u32, clock: u32) -> bool {
-        self.together[warp as usize & 31] >= clock
+        self.all.max(self.together[warp as usize & 31]) >= clock
     }
 
     #[cold]
@@ -151,7 +155,7 @@ impl Order {
     /// The time up to which accesses of all warps are ordered before one of `warp` now.
     #[inline(always)]
     pub(crate) fn settled(&self, warp: u32) -> u32 {
-        self.settled[warp as usize & 31]
+        self.all.max(self.settled[warp as usize & 31])
     }
 
     fn advance(&mut self, warp: usize) {
@@ -161,11 +165,8 @@ impl Order {
     /// Orders all earlier accesses of the block before all later ones. The clocks of all warps continue from one
     /// time.
     fn settle(&mut self) {
-        let last = self.clocks[..self.warps].iter().copied().max().unwrap_or(self.first);
-        self.known[..self.warps].fill([last; WARPS]);
-        self.together = [last; WARPS];
-        self.settled = [last; WARPS];
-        self.clocks = [(last + 1).min(LATEST); WARPS];
+        self.all = self.clocks[..self.warps].iter().copied().max().unwrap_or(self.first);
+        self.clocks = [(self.all + 1).min(LATEST); WARPS];
     }
 
     /// Synchronizes lanes of a warp; `live` are the lanes that have not exited.
@@ -199,10 +200,13 @@ impl Order {
         let warp = warp as usize & 31;
         self.begun |= 1 << barrier;
         let arrivals = &mut self.barriers[barrier];
-        join(&mut arrivals.known, &self.known[warp]);
         arrivals.known[warp] = self.clocks[warp];
         if waits {
             arrivals.waiting[warp] |= lanes;
+        }
+        // Nothing changes what a whole warp knows while it waits.
+        if arrivals.waiting[warp] != u32::MAX {
+            join(&mut arrivals.known, &self.known[warp]);
         }
         self.advance(warp);
     }
@@ -211,9 +215,14 @@ impl Order {
     /// at a barrier of the whole block. `dead` returns the exited lanes of a warp.
     pub(crate) fn complete(&mut self, barrier: usize, whole: bool, dead: impl Fn(usize) -> u32) {
         self.begun &= !(1 << barrier);
-        let mut arrivals = std::mem::replace(&mut self.barriers[barrier], NO_ARRIVALS);
-        if whole && (0..self.warps).all(|warp| arrivals.waiting[warp] | dead(warp) == u32::MAX) {
+        let waiting = &mut self.barriers[barrier].waiting;
+        if whole && (0..self.warps).all(|warp| waiting[warp] == u32::MAX || waiting[warp] | dead(warp) == u32::MAX) {
+            waiting[..self.warps].fill(0);
             return self.settle();
+        }
+        let mut arrivals = std::mem::replace(&mut self.barriers[barrier], NO_ARRIVALS);
+        for warp in (0..self.warps).filter(|warp| arrivals.waiting[*warp] == u32::MAX) {
+            join(&mut arrivals.known, &self.known[warp]);
         }
         if whole {
             join(&mut arrivals.known, &self.ended);

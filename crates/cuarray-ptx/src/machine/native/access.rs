@@ -44,8 +44,8 @@ pub(super) struct Missed {
     start: u32,
     skips: Option<Skips>,
     failing: CodeLabel,
-    /// Where an access goes on whose bytes of shared memory are known to be written.
-    written: Option<CodeLabel>,
+    /// Where an access goes on whose memory was found, and whether the table of written accesses may have it.
+    found: Option<(CodeLabel, bool)>,
 }
 
 /// Whether generated code can access the memory of an instruction itself.
@@ -140,7 +140,8 @@ impl Emitter<'_> {
         } else {
             missed.pointer = pointer;
             let offsets = hull.map_or_else(|| vec![0], |_| self.hulls.offsets(program, pc));
-            let pattern = Pattern::new(&groups, size as u64, offsets, first);
+            let marks = stores && (hull.is_none() || self.hulls.stores_at_once(program, pc));
+            let pattern = Pattern::new(&groups, size as u64, offsets, marks);
             self.check_address((address, is_wide(mode), first, span as i32), shared, &mut missed, pattern)?;
             if let Some((pointer, hull)) = pointer.zip(self.hulls.get(pc)) {
                 hull.site = Some(site);
@@ -208,13 +209,13 @@ impl Emitter<'_> {
             self.asm.cmp(rcx, qword_ptr(r13 + (site + 8)))?;
             self.asm.jae(missed.at)?;
             self.asm.add(rax, qword_ptr(r13 + (site + 16)))?;
-            if !shared || missed.site >= MOST_SITES {
-                return Ok(());
+            let listed = shared && missed.site < MOST_SITES;
+            if listed {
+                self.patterns.insert(missed.site, pattern);
             }
-            self.patterns.insert(missed.site, pattern);
-            let written = self.asm.create_label();
-            missed.written = Some(written);
-            self.set(written)
+            let found = self.asm.create_label();
+            missed.found = Some((found, listed));
+            self.set(found)
         }
     }
 
@@ -339,7 +340,7 @@ impl Emitter<'_> {
             start,
             skips: self.skips,
             failing,
-            written: None,
+            found: None,
         }
     }
 
@@ -362,13 +363,34 @@ impl Emitter<'_> {
         self.set(unknown)
     }
 
+    /// Looks for the memory of an access whose lowest address is `rax`, and goes on if there is one for its site.
+    fn find(&mut self, pc: u32, (site, span): (u32, u64), found: CodeLabel) -> Emitted {
+        let (save, restore) = (self.save, self.restore);
+        self.asm.call(save)?;
+        self.asm.mov(r9, rax)?;
+        self.asm.mov(edx, site)?;
+        self.asm.mov(ecx, span as u32)?;
+        self.asm.mov(r8, r13)?;
+        self.emit_call(pc, super::calls::find as *const () as u64)?;
+        self.asm.call(restore)?;
+        self.asm.test(rax, rax)?;
+        self.asm.jne(found)
+    }
+
     /// Executes a missed access by its function.
     pub(super) fn missed(&mut self, missed: Missed) -> Emitted {
         let Missed { at, back, pc, site, span, pointer, before, after, kinds, live, start, skips, failing, .. } =
             missed;
         self.set(at)?;
-        if let Some(written) = missed.written {
-            self.look_up_written(site, written)?;
+        if let Some((found, listed)) = missed.found {
+            let unknown = self.asm.create_label();
+            self.asm.test(al, missed.size as i32 - 1)?;
+            self.asm.jne(unknown)?;
+            if listed {
+                self.look_up_written(site, found)?;
+            }
+            self.find(pc, (site, span), found)?;
+            self.set(unknown)?;
         }
         let (whole, other) = (self.known.whole, std::mem::replace(&mut self.skips, skips));
         self.known.whole &= !self.masks();

@@ -1,10 +1,12 @@
 //! The functions that generated code calls. They do not unwind.
 
 use super::context::{Context, Site};
-use crate::machine::access_mode::{GENERIC, GLOBAL, SHARED, is_wide, space};
-use crate::machine::branching;
-use crate::machine::program::{Exec, Instruction, UNGUARDED};
+use crate::machine::access_mode::{GENERIC, GLOBAL, SHARED, space};
+use crate::machine::branching::{self, BarrierKind};
+use crate::machine::program::{Exec, Instruction, LEFT_OUT, UNGUARDED};
+use crate::machine::region;
 use crate::machine::{Flow, Machine};
+use crate::races::order::BARRIERS;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Executes an instruction for generated code. Returns whether the fragment stops.
@@ -103,10 +105,32 @@ pub(super) unsafe extern "C" fn arrive(
     context: *mut Context,
     exit: u32,
 ) -> u32 {
+    // SAFETY: this function's contract. The caller's references to the machine and the context are not used while generated code runs.
+    let (running, context, plain) = unsafe { (&mut *machine, &mut *context, &*instruction) };
+    let all = plain.guard == UNGUARDED && plain.b == LEFT_OUT;
+    if all && running.active == u32::MAX && running.warp.fragments.is_empty() && running.warp.apart.is_empty() {
+        // SAFETY: `a` is a register or constant of 32 bits.
+        let number = unsafe { running.slots::<u32>(plain.a).read() } as usize;
+        if number < BARRIERS {
+            // This is what `step` does for all threads of the block, without what else an instruction can do.
+            let mut last = false;
+            let flow = guarded(running, |machine| {
+                machine.settle_journal();
+                last = machine.arrive(number, None, 0, BarrierKind::Sync);
+                if last || machine.pass_to_next(context, Some(exit)) { Flow::Next } else { Flow::Stop }
+            });
+            return match flow {
+                Flow::Next if !last => PASSED,
+                Flow::Next if running.polls.live => LEAVES,
+                Flow::Next => ON,
+                _ => STOPS,
+            };
+        }
+    }
     // SAFETY: this function's contract.
     let result = unsafe { step(machine, instruction) };
     // SAFETY: as above. `step` has ended its use of the machine.
-    if result == STOPS && unsafe { (*machine).pass_to_next(&mut *context, Some(exit)) } { PASSED } else { result }
+    if result == STOPS && unsafe { (*machine).pass_to_next(context, Some(exit)) } { PASSED } else { result }
 }
 
 /// Whether an instruction ends the threads that execute it, in all lanes.
@@ -143,7 +167,7 @@ pub(super) unsafe extern "C" fn end(
     if result == STOPS && unsafe { (*machine).pass_to_next(context, None) } { PASSED } else { result }
 }
 
-/// Executes a load or store for generated code, and remembers its memory for the next time.
+/// Executes a load or store of any addresses for generated code, and remembers its memory for the next time.
 ///
 /// # Safety
 /// As for [`call`]; `sites` are those of the running code, and `site` is one of them.
@@ -159,14 +183,38 @@ pub(super) unsafe extern "C" fn call_access(
     if stops == 0 {
         // SAFETY: `call` has ended its use of the machine, and generated code does not use it before this function returns.
         let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
-        match machine.found_memory(instruction, span.into()) {
+        let index = machine.found[machine.pc as usize - 1] as usize;
+        let is_global = matches!(space(instruction.c), GENERIC | GLOBAL);
+        if let Some(found) = is_global.then(|| machine.site_in(index, span.into())).flatten() {
             // SAFETY: this function's contract.
-            Some(found) => unsafe { sites.add(site as usize).write(found) },
-            // SAFETY: as above.
-            None => unsafe { machine.note_written(instruction, site, sites) },
+            unsafe { sites.add(site as usize).write(found) };
         }
     }
     stops
+}
+
+/// Looks for the memory of a load or store whose addresses are linear, and whose site has other memory. `lowest` is the least address, and
+/// `span` the bytes from there on. Returns the host's address of it if generated code can make the access itself, or zero.
+///
+/// # Safety
+/// As for [`call_access`].
+pub(super) unsafe extern "C" fn find(
+    machine: *mut Machine<'static>,
+    instruction: *const Instruction,
+    site: u32,
+    span: u32,
+    sites: *mut Site,
+    lowest: u64,
+) -> u64 {
+    // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
+    let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
+    let mut found = None;
+    guarded(machine, |machine| {
+        // SAFETY: this function's contract.
+        found = unsafe { machine.find_memory(instruction, site, (lowest, span.into()), sites) };
+        Flow::Next
+    });
+    found.unwrap_or(0)
 }
 
 impl Machine<'_> {
@@ -175,37 +223,38 @@ impl Machine<'_> {
         (self.pc, self.frame, self.active, self.warp.fragments.len())
     }
 
-    /// The address of a lane, without the offset of the instruction.
+    /// Finds the memory of an access of the instruction in front of the place of the machine, as [`find`] does.
     ///
     /// # Safety
-    /// The instruction is an access that was executed in the running frame, so its addresses are in a register or constant of the width that its
-    /// mode states. The lane is less than 32.
-    pub(super) unsafe fn address_of(&self, instruction: &Instruction, lane: usize) -> u64 {
-        // SAFETY: this function's contract.
-        unsafe {
-            match is_wide(instruction.c) {
-                true => self.slots::<u64>(instruction.a).add(lane).read(),
-                false => self.slots::<u32>(instruction.a).add(lane).read().into(),
+    /// The sites are those of the running code, and nothing else accesses them meanwhile.
+    unsafe fn find_memory(
+        &mut self,
+        instruction: &Instruction,
+        site: u32,
+        (lowest, span): (u64, u64),
+        sites: *mut Site,
+    ) -> Option<u64> {
+        match space(instruction.c) {
+            GENERIC | GLOBAL => {
+                let index = region::find(self.launch.regions, lowest, lowest.checked_add(span)?)?;
+                let found = self.site_in(index, span)?;
+                // SAFETY: this function's contract.
+                unsafe { sites.add(site as usize).write(found) };
+                Some(lowest.wrapping_add(found.shift))
             }
+            SHARED if self.journal.on => {
+                // SAFETY: this function's contract.
+                let is_found = unsafe { self.find_written(site, (lowest, span), sites) };
+                is_found.then(|| self.block.shared_base() as u64 + lowest)
+            }
+            _ => None,
         }
     }
 
-    /// The memory that the last access of an instruction has found, for accesses whose addresses span so many bytes.
-    fn found_memory(&mut self, instruction: &Instruction, span: u64) -> Option<Site> {
-        let pc = self.pc as usize - 1;
-        match space(instruction.c) {
-            GENERIC | GLOBAL => {}
-            SHARED if self.journal.on => {
-                let lane = Machine::first(self.active) as usize;
-                // SAFETY: the access was executed.
-                let address = unsafe { self.address_of(instruction, lane) };
-                return self.written_shared(address.wrapping_add_signed(instruction.imm), span);
-            }
-            _ => return None,
-        }
-        let index = self.found[pc] as usize;
+    /// The site of an access of the instruction in front of the place of the machine to a region, whose addresses span so many bytes.
+    fn site_in(&mut self, index: usize, span: u64) -> Option<Site> {
         let region = self.launch.regions.get(index)?;
-        let stores = self.program.operands_of.written(pc).is_empty();
+        let stores = self.program.operands_of.written(self.pc as usize - 1).is_empty();
         let places = (region.end - region.start).checked_sub(span)? + 1;
         let shift = region.host.wrapping_sub(region.start);
         let possible = (region.writable || !stores) && (!self.journal.on || self.journals_region(index, stores));

@@ -90,6 +90,14 @@ impl Hulls {
         members.filter_map(|(pc, _)| Some(offset(program, *pc)? - self.all[*place].low)).collect()
     }
 
+    /// Whether nothing reads memory between the stores of an instruction's group.
+    pub(super) fn stores_at_once(&self, program: &Program, pc: u32) -> bool {
+        let place = self.of.iter().find(|(known, _)| *known == pc).map(|(_, place)| *place);
+        let members = || self.of.iter().filter(|(_, other)| Some(*other) == place).map(|(pc, _)| *pc);
+        let (first, last) = (members().min().unwrap_or(pc), members().max().unwrap_or(pc));
+        !(first..last).any(|pc| may_read(program, pc))
+    }
+
     /// The group of an instruction.
     pub(super) fn get(&mut self, pc: u32) -> Option<&mut Hull> {
         let (_, place) = self.of.iter().find(|(known, _)| *known == pc)?;
@@ -103,6 +111,15 @@ fn offset(program: &Program, pc: u32) -> Option<i32> {
     let size = if program.patterns[pc as usize].wide { 8 } else { 4 };
     let offset = program.code[pc as usize].imm;
     (offset.abs() < FAR && offset % size == 0).then_some(offset as i32)
+}
+
+/// Whether an instruction may read memory. Functions may, which execute those without a template.
+fn may_read(program: &Program, pc: u32) -> bool {
+    let pattern = program.patterns[pc as usize];
+    match pattern.template {
+        Some(template) => template == Template::Load,
+        None => pattern.narrow.is_none_or(|narrow| !narrow.stores),
+    }
 }
 
 /// Whether an instruction may write memory. Functions may, which execute those without a template.

@@ -305,16 +305,17 @@ impl Machine<'_> {
         if shape.region != SHARED && self.record_shape(shape, (distance, size), kind, (digests, notes), self.pc - 1) {
             return;
         }
-        for (lane, address) in self.addresses.iter_mut().enumerate() {
-            let step = if shape.rows >> (lane / GROUP) & 1 == 1 { u64::from(size) } else { 0 };
-            let first = shape.pointers[lane / GROUP].wrapping_sub(shape.host).wrapping_add_signed(distance);
-            *address = start.wrapping_add(first).wrapping_add((lane % GROUP) as u64 * step);
-        }
-        self.chains = Chains::of(&self.addresses, size);
+        let place = |_: &[u64; 32], lane: u32| {
+            let group = lane as usize / GROUP;
+            let step = if shape.rows >> group & 1 == 1 { size } else { 0 };
+            let first = shape.pointers[group].wrapping_sub(shape.host).wrapping_add_signed(distance);
+            start.wrapping_add(first).wrapping_add(u64::from(lane % GROUP as u32 * step))
+        };
+        let lanes = (shape.chains(size), u32::MAX);
         match shape.region {
             SHARED if !self.races.on => {}
-            SHARED => self.touch_in::<true>(u32::MAX, size, 0, kind, digests),
-            _ => self.touch_in::<false>(u32::MAX, size, 0, kind, digests),
+            SHARED => self.touch_at::<true>(lanes, size, kind, digests, place),
+            _ => self.touch_at::<false>(lanes, size, kind, digests, place),
         }
     }
 

@@ -38,7 +38,7 @@ impl Emitter<'_> {
         let (live, site) = (self.live.clone(), self.new_site());
         let mut missed = self.missing(pc, (site, groups.span), &live);
         missed.size = size;
-        let pattern = Pattern::new(&groups, size.into(), vec![0], first);
+        let pattern = Pattern::new(&groups, size.into(), vec![0], stores);
         self.check_address((address, far, first, groups.span as i32), space(mode) == SHARED, &mut missed, pattern)?;
         for part in 0..4_u8 {
             let place = (groups.distances[usize::from(part)] - groups.low) as i32;

@@ -8,9 +8,7 @@ use super::access::Groups;
 use super::compiled::Compiled;
 use super::context::Site;
 use crate::machine::Machine;
-use crate::machine::access_mode::{self, is_wide, space};
 use crate::machine::direct::{GROUP, GROUPS, SHARED};
-use crate::machine::program::Instruction;
 use std::slice;
 
 /// The places of the table, and the sites that take as much memory.
@@ -33,14 +31,21 @@ pub(super) struct Pattern {
     distances: [i64; GROUPS],
     bytes: u64,
     members: Vec<i32>,
-    /// The distance of the lowest offset from the first lane's register.
-    low: i32,
+    /// Whether they are stores, all of which are executed before anything reads memory.
+    marks: bool,
 }
 
 impl Pattern {
-    pub(super) fn new(groups: &Groups, size: u64, members: Vec<i32>, low: i32) -> Pattern {
+    pub(super) fn new(groups: &Groups, size: u64, members: Vec<i32>, marks: bool) -> Pattern {
         let distances = groups.distances.map(|distance| distance - groups.low);
-        Pattern { distances, bytes: if groups.rows { GROUP as u64 * size } else { size }, members, low }
+        Pattern { distances, bytes: if groups.rows { GROUP as u64 * size } else { size }, members, marks }
+    }
+
+    /// Whether `f` holds for the range of bytes of each group, for a lowest offset.
+    fn all(&self, lowest: u64, mut f: impl FnMut(u64, u64) -> bool) -> bool {
+        let starts =
+            self.members.iter().flat_map(|member| self.distances.map(|distance| distance + i64::from(*member)));
+        starts.map(|distance| lowest.wrapping_add_signed(distance)).all(|start| f(start, start + self.bytes))
     }
 }
 
@@ -75,40 +80,49 @@ pub(super) unsafe fn forget_shared(compiled: &Compiled, sites: *mut Site) {
 }
 
 impl Machine<'_> {
-    /// Adds an access to shared memory to the table if all its bytes are written. The function of its instruction has just executed it, in all
-    /// lanes.
+    /// Finds the shared memory of an access of all lanes: for its site if all bytes around it are written, or for the table if its own bytes are.
+    /// `lowest` is the least offset, and `span` the bytes from there on. Returns whether it was found.
     ///
     /// # Safety
     /// The sites are those of the running code, and nothing else accesses them meanwhile.
-    pub(super) unsafe fn note_written(&mut self, instruction: &Instruction, site: u32, sites: *mut Site) {
-        if !self.journal.on || space(instruction.c) != access_mode::SHARED || self.mask != u32::MAX {
-            return;
-        }
+    pub(super) unsafe fn find_written(&mut self, site: u32, (lowest, span): (u64, u64), sites: *mut Site) -> bool {
         // SAFETY: the running code is kept as long as the program.
-        let Some(pattern) = unsafe { &*self.journal.compiled }.patterns.get(&site) else { return };
-        // SAFETY: the access was executed.
-        let address = unsafe { self.address_of(instruction, 0) };
-        let first = match is_wide(instruction.c) {
-            true => address.wrapping_add_signed(pattern.low.into()),
-            false => (address as u32).wrapping_add_signed(pattern.low).into(),
+        let pattern = unsafe { &*self.journal.compiled }.patterns.get(&site);
+        if let Some(pattern) = pattern.filter(|pattern| pattern.marks) {
+            self.mark_written(pattern, (lowest, span));
+        }
+        if let Some(found) = self.written_shared(lowest, span) {
+            // SAFETY: this function's contract.
+            unsafe { sites.add(site as usize).write(found) };
+            return true;
+        }
+        let Some(pattern) = pattern.filter(|_| lowest < OFFSETS && self.block.number < (u64::MAX >> BLOCK) - 1) else {
+            return false;
         };
-        if first >= OFFSETS || self.block.number >= (u64::MAX >> BLOCK) - 1 {
-            return;
+        let bytes = self.block.shared_bytes();
+        let block = &mut self.block;
+        if !pattern.all(lowest, |start, end| start < bytes && block.is_written(start, end)) {
+            return false;
         }
-        for member in &pattern.members {
-            for distance in pattern.distances {
-                let start = first.wrapping_add_signed(distance + i64::from(*member));
-                if start >= self.block.shared_bytes() || !self.block.is_written(start, start + pattern.bytes) {
-                    return;
-                }
-            }
-        }
-        let entry = generation(self.block.number) | (u64::from(site) * OFFSETS) | first;
-        let place = (first / 4 + u64::from(site * APART)) % PLACES;
+        let entry = generation(self.block.number) | (u64::from(site) * OFFSETS) | lowest;
+        let place = (lowest / 4 + u64::from(site * APART)) % PLACES;
         // SAFETY: this function's contract. The code has patterns, so a table is in front of its sites.
         unsafe {
             sites.cast::<u64>().sub(PLACES as usize).add(place as usize).write(entry);
             (*sites.add(site as usize)).region = SHARED.into();
+        }
+        true
+    }
+
+    /// Marks the bytes as written that the code is about to store, if they are in variables without a gap between them.
+    fn mark_written(&mut self, pattern: &Pattern, (lowest, span): (u64, u64)) {
+        let (_, end) = self.program.shared_without_gaps(lowest);
+        if lowest.saturating_add(span) <= end.min(self.block.shared_bytes()) {
+            pattern.all(lowest, |start, end| {
+                self.block.set_written(start, end);
+                self.block.undefined.define(start, end);
+                true
+            });
         }
     }
 }
