@@ -55,6 +55,14 @@ impl Shape {
     pub(super) fn new(pointers: [u64; GROUPS], rows: u32, (region, host): (u32, u64)) -> Shape {
         Shape { pointers, rows, region, host, writable: true, ..NO_SHAPE }
     }
+
+    /// The address of a lane's element of a size, at a distance, in memory that starts at an address.
+    #[inline(always)]
+    pub(super) fn address(&self, lane: usize, size: u32, distance: i32, start: u64) -> u64 {
+        let step = if self.rows >> (lane / GROUP) & 1 == 1 { u64::from(size) } else { 0 };
+        let first = self.pointers[lane / GROUP].wrapping_sub(self.host).wrapping_add_signed(distance.into());
+        start.wrapping_add(first).wrapping_add((lane % GROUP) as u64 * step)
+    }
 }
 
 const NO_SHAPE: Shape = Shape {

@@ -7,7 +7,7 @@ use super::cache::{Cache, Emitted, Held, REPEATED, X, Y};
 use super::context::{
     GENERATION, LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES, POINTER, SHARED as SHARED_BASE, SHARED_BYTES, SITE, Site,
 };
-use super::emitter::{Emitter, Stub};
+use super::emitter::{ACTIVE, Emitter, Stub};
 use super::flow::Set;
 use super::journal::{Entry, Journal, Journaled};
 use super::leaving::Skips;
@@ -140,7 +140,8 @@ impl Emitter<'_> {
         } else {
             missed.pointer = pointer;
             let offsets = hull.map_or_else(|| vec![0], |_| self.hulls.offsets(program, pc));
-            let marks = stores && (hull.is_none() || self.hulls.stores_at_once(program, pc));
+            let at_once = hull.is_none() || self.hulls.stores_at_once(program, pc);
+            let marks = stores && self.known.whole && at_once;
             let pattern = Pattern::new(&groups, size as u64, offsets, marks);
             self.check_address((address, is_wide(mode), first, span as i32), shared, &mut missed, pattern)?;
             if let Some((pointer, hull)) = pointer.zip(self.hulls.get(pc)) {
@@ -227,6 +228,12 @@ impl Emitter<'_> {
         self.asm.mov(dword_ptr(place(offset_of!(Entry, access))), self.journaled.len() as i32)?;
         self.asm.mov(edx, dword_ptr(r13 + (site as i32 * SITE + SITE_REGION)))?;
         self.asm.mov(dword_ptr(place(offset_of!(Entry, region))), edx)?;
+        if self.known.whole {
+            self.asm.mov(dword_ptr(place(offset_of!(Entry, lanes))), -1)?;
+        } else {
+            self.asm.mov(edx, dword_ptr(rbx + ACTIVE))?;
+            self.asm.mov(dword_ptr(place(offset_of!(Entry, lanes))), edx)?;
+        }
         if access.stores {
             for (part, value) in values.iter().enumerate() {
                 self.asm.vmovdqu(ymmword_ptr(place(size_of::<Entry>() + 32 * part)), Y[*value])?;

@@ -184,8 +184,15 @@ pub(super) unsafe extern "C" fn call_access(
         // SAFETY: `call` has ended its use of the machine, and generated code does not use it before this function returns.
         let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
         let index = machine.found[machine.pc as usize - 1] as usize;
-        let is_global = matches!(space(instruction.c), GENERIC | GLOBAL);
-        if let Some(found) = is_global.then(|| machine.site_in(index, span.into())).flatten() {
+        let found = match space(instruction.c) {
+            GENERIC | GLOBAL => machine.site_in(index, span.into()),
+            SHARED if machine.journal.on => {
+                let lane = Machine::first(machine.active) as usize;
+                machine.written_shared(machine.addresses[lane], span.into())
+            }
+            _ => None,
+        };
+        if let Some(found) = found {
             // SAFETY: this function's contract.
             unsafe { sites.add(site as usize).write(found) };
         }

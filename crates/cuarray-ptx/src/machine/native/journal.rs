@@ -12,7 +12,7 @@ use super::compiled::Compiled;
 use super::context::Site;
 use crate::machine::Machine;
 use crate::machine::access_mode::{GUESS, IN_PLACE};
-use crate::machine::direct::{GROUP, GROUPS, SHARED, Shape, groups64};
+use crate::machine::direct::{GROUPS, SHARED, Shape, groups64};
 use crate::machine::direct_recorded::ALL_ROWS;
 use crate::machine::launch::Launch;
 use crate::machine::pattern::Chains;
@@ -39,6 +39,8 @@ pub(super) struct Entry {
     pub access: u32,
     /// The region with the memory, or [`SHARED`].
     pub region: u32,
+    /// The lanes that take part.
+    pub lanes: u32,
 }
 
 /// A store of the code that the journal may have, or loads that are checked together.
@@ -56,12 +58,12 @@ pub(super) struct Journaled {
     pub scattered: Option<Addresses>,
 }
 
-/// The addresses of a scattered access to global memory.
+/// The addresses of a scattered access.
 pub(super) enum Addresses {
     /// At distances from the first one, which is in place of the host's address, with these chains.
     Linear { distances: Box<[i64; 32]>, chains: Chains },
-    /// Behind the head of the entry.
-    Listed,
+    /// Behind the head of the entry, in 64 bits, or in 32 bits.
+    Listed { far: bool },
 }
 
 impl Journaled {
@@ -85,7 +87,11 @@ impl Journaled {
 
     /// The bytes of the addresses behind the head of an entry.
     fn addresses(&self) -> usize {
-        if matches!(self.scattered, Some(Addresses::Listed)) { 256 } else { 0 }
+        match self.scattered {
+            Some(Addresses::Listed { far: true }) => 256,
+            Some(Addresses::Listed { far: false }) => 128,
+            _ => 0,
+        }
     }
 
     /// The bytes of the addresses and the values behind the head of an entry.
@@ -188,11 +194,24 @@ impl Machine<'_> {
             if let Some(addresses) = &access.scattered {
                 // SAFETY: as above: the addresses and the values follow.
                 unsafe { self.settle_scattered(access, addresses, &entry, values.cast()) };
+                listing = listing.filter(|_| entry.region != SHARED);
                 continue;
             }
             let shared = (0, self.block.shared_base() as u64);
             let region = self.launch.regions.get(entry.region as usize);
             let (start, host) = region.map_or(shared, |region| (region.start, region.host));
+            if entry.lanes != u32::MAX {
+                // SAFETY: as above.
+                let digests = unsafe { self.digests_of(access, values.cast()) };
+                let shape = Shape::new(access.pointers(entry.host), access.rows, (entry.region, host));
+                for (pc, distance) in &access.members {
+                    self.pc = pc + 1;
+                    self.addresses = std::array::from_fn(|lane| shape.address(lane, access.size, *distance, start));
+                    self.settle_lanes(&entry, (access.size, access.stores), None, &digests);
+                }
+                listing = listing.filter(|_| entry.region != SHARED);
+                continue;
+            }
             if entry.region == SHARED && !access.stores {
                 let Some(watched) = self.block.watched.as_mut().filter(|_| self.races.on) else { continue };
                 let Watched { order, deferred, .. } = &mut **watched;
@@ -218,13 +237,8 @@ impl Machine<'_> {
                 }
             }
             let shape = Shape::new(access.pointers(entry.host), access.rows, (entry.region, host));
-            let mut digests = [0; 32];
-            if access.stores && self.races.on {
-                for (lane, digest) in digests.iter_mut().enumerate() {
-                    // SAFETY: as above: a store has a value for each lane, of 64 bits if its size is 8.
-                    *digest = unsafe { digest_of(values.cast(), lane, access.size) };
-                }
-            }
+            // SAFETY: as above.
+            let digests = unsafe { self.digests_of(access, values.cast()) };
             for (pc, distance) in &access.members {
                 (self.pc, self.mask) = (pc + 1, u32::MAX);
                 self.settle_entry(access, &shape, (*distance, start), notes, &digests);
@@ -246,28 +260,33 @@ impl Machine<'_> {
         behind: *const u32,
     ) {
         let Journaled { size, stores, ref members, .. } = *access;
-        let index = entry.region as usize;
-        let (Some((pc, offset)), Some(region)) = (members.first(), self.launch.regions.get(index)) else { return };
+        let Some((pc, offset)) = members.first() else { return };
         let offset = i64::from(*offset);
-        (self.pc, self.mask) = (pc + 1, u32::MAX);
-        let mut digests = [0; 32];
-        if stores && self.races.on {
-            // SAFETY: this function's contract.
-            digests = std::array::from_fn(|lane| unsafe { digest_of(behind.byte_add(access.addresses()), lane, size) });
-        }
-        match addresses {
-            Addresses::Linear { distances, chains } => {
+        (self.pc, self.mask) = (pc + 1, entry.lanes);
+        // SAFETY: this function's contract.
+        let digests = unsafe { self.digests_of(access, behind.byte_add(access.addresses())) };
+        let mut known = None;
+        match *addresses {
+            Addresses::Linear { ref distances, chains } => {
                 let first = entry.host.wrapping_add_signed(offset);
                 for (address, distance) in self.addresses.iter_mut().zip(&**distances) {
                     *address = first.wrapping_add_signed(*distance);
                 }
-                self.chains = *chains;
+                known = Some(chains);
             }
-            Addresses::Listed => {
+            Addresses::Listed { far: false } => {
+                for (lane, address) in self.addresses.iter_mut().enumerate() {
+                    // SAFETY: this function's contract.
+                    *address = unsafe { behind.add(lane).read() }.wrapping_add(offset as u32).into();
+                }
+            }
+            Addresses::Listed { far: true } => {
                 // SAFETY: this function's contract.
                 let groups = unsafe { groups64(behind.cast(), size.into()) };
                 // Lanes that store to one address are compared with each other.
-                if let Some((firsts, rows)) = groups.filter(|(_, rows)| !stores || *rows == ALL_ROWS) {
+                let groups = groups.filter(|(_, rows)| entry.lanes == u32::MAX && (!stores || *rows == ALL_ROWS));
+                let region = self.launch.regions.get(entry.region as usize);
+                if let (Some((firsts, rows)), Some(region)) = (groups, region) {
                     let shift = region.host.wrapping_sub(region.start).wrapping_add_signed(offset);
                     let pointers = firsts.map(|first| first.wrapping_add(shift));
                     let shape = Shape::new(pointers, rows, (entry.region, region.host));
@@ -277,17 +296,48 @@ impl Machine<'_> {
                     // SAFETY: this function's contract.
                     *address = unsafe { behind.cast::<u64>().add(lane).read_unaligned() }.wrapping_add_signed(offset);
                 }
-                self.chains = Chains::of_any(&self.addresses, size);
             }
+        }
+        self.settle_lanes(entry, (size, stores), known, &digests);
+    }
+
+    /// Records the access of an entry by the lanes that take part, whose addresses the machine has, with their chains, if these are `known`.
+    fn settle_lanes(&mut self, entry: &Entry, (size, stores): (u32, bool), known: Option<Chains>, digests: &[u32; 32]) {
+        self.mask = entry.lanes;
+        self.chains = known.unwrap_or_else(|| {
+            // The other lanes may have anything.
+            let first = self.addresses[Machine::first(entry.lanes) as usize];
+            for (lane, address) in self.addresses.iter_mut().enumerate() {
+                *address = if entry.lanes >> lane & 1 == 1 { *address } else { first };
+            }
+            Chains::of_any(&self.addresses, size)
+        });
+        let (kind, index) = (if stores { Kind::Write } else { Kind::Read }, entry.region as usize);
+        if entry.region == SHARED {
+            if self.races.on {
+                self.touch_in::<true>(entry.lanes, size, 0, kind, digests);
+            }
+            return;
         }
         if self.recorder.enabled {
             self.recorder.strength = Strength::Weak;
             self.note_lanes(index, size, stores);
         }
         if self.races.on && !self.is_only_read(index) {
-            let kind = if stores { Kind::Write } else { Kind::Read };
-            self.touch_in::<false>(u32::MAX, size, 0, kind, &digests);
+            self.touch_in::<false>(entry.lanes, size, 0, kind, digests);
         }
+    }
+
+    /// The digests of the values that an access stores, if races are looked for.
+    ///
+    /// # Safety
+    /// If the access is a store, the values are those of 32 lanes, of 64 bits if the element has 8 bytes, and else of 32 bits.
+    unsafe fn digests_of(&self, access: &Journaled, values: *const u32) -> [u32; 32] {
+        if !access.stores || !self.races.on {
+            return [0; 32];
+        }
+        // SAFETY: this function's contract.
+        std::array::from_fn(|lane| unsafe { digest_of(values, lane, access.size) })
     }
 
     /// Records the access of an instruction at a distance from a shape, in the memory that starts at an address. `notes` tells whether the recorder
@@ -300,17 +350,14 @@ impl Machine<'_> {
         notes: bool,
         digests: &[u32; 32],
     ) {
-        let (size, distance) = (access.size, i64::from(distance));
+        let size = access.size;
         let kind = if access.stores { Kind::Write } else { Kind::Read };
-        if shape.region != SHARED && self.record_shape(shape, (distance, size), kind, (digests, notes), self.pc - 1) {
+        if shape.region != SHARED
+            && self.record_shape(shape, (distance.into(), size), kind, (digests, notes), self.pc - 1)
+        {
             return;
         }
-        let place = |_: &[u64; 32], lane: u32| {
-            let group = lane as usize / GROUP;
-            let step = if shape.rows >> group & 1 == 1 { size } else { 0 };
-            let first = shape.pointers[group].wrapping_sub(shape.host).wrapping_add_signed(distance);
-            start.wrapping_add(first).wrapping_add(u64::from(lane % GROUP as u32 * step))
-        };
+        let place = |_: &[u64; 32], lane: u32| shape.address(lane as usize & 31, size, distance, start);
         let lanes = (shape.chains(size), u32::MAX);
         match shape.region {
             SHARED if !self.races.on => {}

@@ -11,6 +11,7 @@ use super::emitter::{ACTIVE, Emitter};
 use super::journal::{Addresses, Entry, Journaled};
 use super::rows::all;
 use super::value::Kind;
+use super::written::Pattern;
 use crate::machine::access_mode::{SHARED, is_wide, space};
 use crate::machine::pattern::Chains;
 use crate::machine::program::{CONSTANT, Instruction};
@@ -36,35 +37,50 @@ impl Emitter<'_> {
         let program = self.known.program;
         let (Instruction { d, a, b, c: mode, .. }, pattern) =
             (program.code[pc as usize], program.patterns[pc as usize]);
-        // A tile with gaps never has a site, so each access would miss.
-        if self.known.recorded && space(mode) == SHARED {
-            return Ok(false);
-        }
-        let wide = pattern.wide;
+        let (wide, stores) = (pattern.wide, pattern.template == Some(Template::Store));
         let site = self.new_site();
+        let is_shared = space(mode) == SHARED;
         let access = Access {
             address: a,
             far: is_wide(mode),
             offset,
-            shared: space(mode) == SHARED,
+            shared: is_shared && !self.known.recorded,
             site: site as i32 * SITE,
             size: if wide { 8 } else { 4 },
         };
         let live = self.live.clone();
-        let [sign, low] = self.compare_addresses(access)?;
-        let missed = self.missing(pc, (site, access.size as u64), &live);
-        self.asm.vmovmskps(eax, Y[sign])?;
-        self.asm.test(eax, eax)?;
-        self.asm.jne(missed.at)?;
-        let bits = self.pooled(all(access.size as u64 - 1, access.far));
-        self.asm.vptest(Y[low], ymmword_ptr(bits))?;
-        self.asm.jne(missed.at)?;
+        // In a tile with gaps, all addresses follow from the lowest one, whose access may be in the table of written ones.
+        let distances = if is_shared && self.known.recorded { self.distances(access) } else { None };
+        let missed = match distances {
+            Some(distances) => {
+                let address = self.repeated(a, access.far)?;
+                let low = distances.iter().min().copied().unwrap_or(0);
+                let span = distances.iter().max().map_or(0, |high| high - low) + i64::from(access.size);
+                let (Ok(span), Some(first)) = (i32::try_from(span), offset.checked_add(low as i32)) else {
+                    return Ok(false);
+                };
+                let mut missed = self.missing(pc, (site, span as u64), &live);
+                let pattern = Pattern::of_lanes(&distances, access.size as u64, stores);
+                self.check_address((address, access.far, first, span), true, &mut missed, pattern)?;
+                missed
+            }
+            None => {
+                let [sign, low] = self.compare_addresses(access)?;
+                let missed = self.missing(pc, (site, access.size as u64), &live);
+                self.asm.vmovmskps(eax, Y[sign])?;
+                self.asm.test(eax, eax)?;
+                self.asm.jne(missed.at)?;
+                let bits = self.pooled(all(access.size as u64 - 1, access.far));
+                self.asm.vptest(Y[low], ymmword_ptr(bits))?;
+                self.asm.jne(missed.at)?;
+                missed
+            }
+        };
         self.cache.unlock();
-        let stores = pattern.template == Some(Template::Store);
         if self.known.recorded {
             self.journal_addresses(pc, access, (stores.then_some(b), wide), site)?;
         }
-        if access.shared {
+        if is_shared {
             self.asm.mov(rax, qword_ptr(r12 + SHARED_BASE))?;
         } else {
             self.asm.mov(rax, qword_ptr(r13 + (access.site + 16)))?;
@@ -83,7 +99,15 @@ impl Emitter<'_> {
         Ok(true)
     }
 
-    /// Adds the access to global memory to the journal, with its addresses and the values that it stores.
+    /// The distances of the lanes' elements from the first one, if these are linear, aligned and near, and all lanes take part.
+    fn distances(&self, access: Access) -> Option<[i64; 32]> {
+        let Kind::Linear(steps) = self.known.kind(&self.kinds, access.address) else { return None };
+        let distances: [i64; 32] = std::array::from_fn(|lane| distance(steps, lane));
+        let fits = |distance: &i64| distance % i64::from(access.size) == 0 && distance.unsigned_abs() < 1 << 24;
+        (self.known.whole && distances.iter().all(fits)).then_some(distances)
+    }
+
+    /// Adds the access to the journal, with its addresses and the values that it stores.
     fn journal_addresses(
         &mut self,
         pc: u32,
@@ -99,7 +123,7 @@ impl Emitter<'_> {
                 let chains = Chains::of_any(&distances.map(|far| base.wrapping_add_signed(far)), access.size as u32);
                 (Addresses::Linear { distances: Box::new(distances), chains }, None)
             }
-            Kind::Row => (Addresses::Listed, Some((access.address, true))),
+            Kind::Row => (Addresses::Listed { far: access.far }, Some((access.address, access.far))),
         };
         let mut place = size_of::<Entry>() as i32;
         for (operand, wide) in [listed, stored.map(|b| (b, wide))].into_iter().flatten() {
@@ -113,8 +137,12 @@ impl Emitter<'_> {
         }
         self.cache.unlock();
         if listed.is_none() {
-            let at = self.repeated(access.address, true)?;
-            self.asm.vmovq(rax, X[at])?;
+            let at = self.repeated(access.address, access.far)?;
+            if access.far {
+                self.asm.vmovq(rax, X[at])?
+            } else {
+                self.asm.vmovd(eax, X[at])?
+            }
             self.cache.unlock();
         }
         let access = Journaled::scattered(access.size as u32, stored.is_some(), addresses, (pc, access.offset));

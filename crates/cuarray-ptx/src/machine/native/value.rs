@@ -127,9 +127,9 @@ pub(super) struct Known<'p> {
 }
 
 impl Known<'_> {
-    /// Whether generated code may make an access of whole warps itself.
+    /// Whether generated code may make an access itself.
     pub(super) fn makes_access(&self, pc: u32) -> bool {
-        !self.recorded || self.journal && self.whole && is_usual(&self.program.code[pc as usize])
+        !self.recorded || self.journal && is_usual(&self.program.code[pc as usize])
     }
 
     pub(super) fn kind(&self, kinds: &[Kind], operand: u32) -> Kind {

@@ -8,7 +8,7 @@ use super::access::Groups;
 use super::compiled::Compiled;
 use super::context::Site;
 use crate::machine::Machine;
-use crate::machine::direct::{GROUP, GROUPS, SHARED};
+use crate::machine::direct::{GROUP, SHARED};
 use std::slice;
 
 /// The places of the table, and the sites that take as much memory.
@@ -28,7 +28,7 @@ pub(super) fn generation(block: u64) -> u64 {
 
 /// The bytes of an access, or of several that are checked together: those of each group, at distances from the lowest offset.
 pub(super) struct Pattern {
-    distances: [i64; GROUPS],
+    distances: Vec<i64>,
     bytes: u64,
     members: Vec<i32>,
     /// Whether they are stores, all of which are executed before anything reads memory.
@@ -37,14 +37,21 @@ pub(super) struct Pattern {
 
 impl Pattern {
     pub(super) fn new(groups: &Groups, size: u64, members: Vec<i32>, marks: bool) -> Pattern {
-        let distances = groups.distances.map(|distance| distance - groups.low);
+        let distances = groups.distances.iter().map(|distance| distance - groups.low).collect();
         Pattern { distances, bytes: if groups.rows { GROUP as u64 * size } else { size }, members, marks }
+    }
+
+    /// As [`Pattern::new`], for the elements of lanes at any distances.
+    pub(super) fn of_lanes(distances: &[i64; 32], size: u64, marks: bool) -> Pattern {
+        let low = distances.iter().min().copied().unwrap_or(0);
+        let distances = distances.iter().map(|distance| distance - low).collect();
+        Pattern { distances, bytes: size, members: vec![0], marks }
     }
 
     /// Whether `f` holds for the range of bytes of each group, for a lowest offset.
     fn all(&self, lowest: u64, mut f: impl FnMut(u64, u64) -> bool) -> bool {
         let starts =
-            self.members.iter().flat_map(|member| self.distances.map(|distance| distance + i64::from(*member)));
+            self.members.iter().flat_map(|member| self.distances.iter().map(|distance| distance + i64::from(*member)));
         starts.map(|distance| lowest.wrapping_add_signed(distance)).all(|start| f(start, start + self.bytes))
     }
 }
@@ -91,7 +98,8 @@ impl Machine<'_> {
         if let Some(pattern) = pattern.filter(|pattern| pattern.marks) {
             self.mark_written(pattern, (lowest, span));
         }
-        if let Some(found) = self.written_shared(lowest, span) {
+        let has = |found: &Site| lowest - found.start < found.places;
+        if let Some(found) = self.written_shared(lowest, span).filter(has) {
             // SAFETY: this function's contract.
             unsafe { sites.add(site as usize).write(found) };
             return true;
@@ -101,7 +109,7 @@ impl Machine<'_> {
         };
         let bytes = self.block.shared_bytes();
         let block = &mut self.block;
-        if !pattern.all(lowest, |start, end| start < bytes && block.is_written(start, end)) {
+        if !pattern.all(lowest, |start, end| end <= bytes && block.is_written(start, end)) {
             return false;
         }
         let entry = generation(self.block.number) | (u64::from(site) * OFFSETS) | lowest;
