@@ -129,6 +129,8 @@ pub(crate) struct Block {
     shared_bytes: u64,
     /// A bit for each byte of shared memory: whether a thread of the block has written it.
     shared_written: Vec<u64>,
+    /// A range of shared memory all of whose bytes were found to be written.
+    written: (u64, u64),
     /// The undefined bits of shared memory that threads have written.
     pub undefined: Shadow,
     /// Each is in a box, so that a turn exchanges two pointers.
@@ -207,6 +209,17 @@ impl Block {
     #[inline(always)]
     pub(crate) fn is_written(&mut self, start: u64, end: u64) -> bool {
         self.written_words(start, end, |word, ones| *word & ones == ones)
+    }
+
+    /// As [`Block::is_written`], for a range that is asked for again.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
+    pub(crate) fn is_written_throughout(&mut self, start: u64, end: u64) -> bool {
+        let known = self.written.0 <= start && end <= self.written.1;
+        let all = known || self.is_written(start, end);
+        if all && !known {
+            self.written = (start, end);
+        }
+        all
     }
 
     /// The bits of up to 8 bytes of shared memory that were not written.
@@ -396,6 +409,7 @@ impl Machine<'_> {
         if self.races.on && self.recorder.enabled {
             // Other blocks of a cluster write shared memory too, so there all of it counts as written.
             let written = if self.block.rank_bits > 0 { u64::MAX } else { 0 };
+            self.block.written = (0, 0);
             self.block.shared_written.clear();
             self.block.shared_written.resize(bytes.div_ceil(64) as usize, written);
             self.block.set_written(reserved.start, reserved.end);

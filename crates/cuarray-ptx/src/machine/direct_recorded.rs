@@ -52,7 +52,7 @@ impl Machine<'_> {
             return false;
         }
         if let Some(step) = step.filter(|_| may_race) {
-            self.touch_row(&shape, (offset, size, step), Kind::Read, NOTHING, pc);
+            self.touch_shape(&shape, (offset, size, step), Kind::Read, NOTHING, pc);
         }
         true
     }
@@ -87,7 +87,7 @@ impl Machine<'_> {
             return true;
         }
         let Some(step) = shape.step(size) else { return false };
-        self.touch_row(shape, (offset, size, step), kind, digests, pc);
+        self.touch_shape(shape, (offset, size, step), kind, digests, pc);
         true
     }
 
@@ -111,13 +111,13 @@ impl Machine<'_> {
         }
         self.note_shape(&shape, (instruction.imm, size), true);
         if self.races.on {
-            self.touch_row(&shape, (instruction.imm, size, size), Kind::Write, &values(), self.pc - 1);
+            self.touch_shape(&shape, (instruction.imm, size, size), Kind::Write, &values(), self.pc - 1);
         }
         true
     }
 
-    /// Compares an access to global memory with recorded ones. The lanes access one address, or consecutive ones, as `step` tells.
-    fn touch_row(
+    /// As [`Machine::touch_row`], at an offset from a shape.
+    fn touch_shape(
         &mut self,
         shape: &Shape,
         (offset, size, step): (i64, u32, u32),
@@ -127,7 +127,18 @@ impl Machine<'_> {
     ) {
         let first = shape.pointers[0].wrapping_sub(shape.host).wrapping_add_signed(offset);
         let Some(region) = self.launch.regions.get(shape.region as usize) else { return };
-        let address = region.start.wrapping_add(first);
+        self.touch_row(region.start.wrapping_add(first), (size, step), kind, digests, pc);
+    }
+
+    /// Compares an access to global memory with recorded ones. The lanes access one address, or consecutive ones, as `step` tells.
+    pub(super) fn touch_row(
+        &mut self,
+        address: u64,
+        (size, step): (u32, u32),
+        kind: Kind,
+        digests: Digests<'_>,
+        pc: u32,
+    ) {
         let Some(watched) = self.block.watched.as_mut() else { return };
         let Watched { order, shadow, updates, .. } = &mut **watched;
         order.settle_after_grid(self.grid.turn);
@@ -197,14 +208,7 @@ impl Shape {
     /// The distance of the lanes' elements: their size or zero, if it is the same for all lanes.
     #[inline(always)]
     fn step(&self, size: u32) -> Option<u32> {
-        let step = match self.rows {
-            0 => 0,
-            ALL_ROWS => size,
-            _ => return None,
-        };
-        let apart = GROUP as u64 * u64::from(step);
-        let follows = |pair: &[u64]| pair[1] == pair[0].wrapping_add(apart);
-        self.pointers.windows(2).all(follows).then_some(step)
+        step_of(&self.pointers, self.rows, size)
     }
 
     /// The first offset in the memory and the one behind the last, for an access at an offset from the shape.
@@ -233,4 +237,16 @@ impl Shape {
             f(first.wrapping_sub(self.host), bytes + step * (group - start - 1) as u64);
         }
     }
+}
+
+/// The distance of elements of a size in groups, as for [`Shape`], whose first elements have these addresses: zero, the size, or none for all.
+#[inline(always)]
+pub(super) fn step_of(firsts: &[u64; GROUPS], rows: u32, size: u32) -> Option<u32> {
+    let step = match rows {
+        0 => 0,
+        ALL_ROWS => size,
+        _ => return None,
+    };
+    let apart = GROUP as u64 * u64::from(step);
+    firsts.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(apart)).then_some(step)
 }

@@ -13,7 +13,7 @@ use super::context::Site;
 use crate::machine::Machine;
 use crate::machine::access_mode::{GUESS, IN_PLACE};
 use crate::machine::direct::{GROUPS, SHARED, Shape, groups64};
-use crate::machine::direct_recorded::ALL_ROWS;
+use crate::machine::direct_recorded::{ALL_ROWS, step_of};
 use crate::machine::launch::Launch;
 use crate::machine::pattern::Chains;
 use crate::machine::program::Instruction;
@@ -51,6 +51,8 @@ pub(super) struct Journaled {
     pub rows: u32,
     /// The distance of each group from the host's address of an entry.
     pub firsts: [i64; GROUPS],
+    /// The distance of the lanes' elements, if it is the same for all.
+    pub step: Option<u32>,
     /// The instructions, and the distance of each from these groups. If the launch fails between loads that are checked together, it counts
     /// as failed behind them.
     pub members: Vec<(u32, i32)>,
@@ -68,12 +70,15 @@ pub(super) enum Addresses {
 
 impl Journaled {
     pub(super) fn scattered(size: u32, stores: bool, addresses: Addresses, member: (u32, i32)) -> Journaled {
-        Journaled { size, stores, rows: 0, firsts: [0; GROUPS], members: vec![member], scattered: Some(addresses) }
+        let (firsts, members) = ([0; GROUPS], vec![member]);
+        Journaled { size, stores, rows: 0, firsts, step: None, members, scattered: Some(addresses) }
     }
 
     pub(super) fn new(size: u32, stores: bool, groups: &Groups, members: Vec<(u32, i32)>) -> Journaled {
         let firsts = groups.distances.map(|distance| distance - groups.low);
-        Journaled { size, stores, rows: if groups.rows { ALL_ROWS } else { 0 }, firsts, members, scattered: None }
+        let rows = if groups.rows { ALL_ROWS } else { 0 };
+        let step = step_of(&firsts.map(|first| first as u64), rows, size);
+        Journaled { size, stores, rows, firsts, step, members, scattered: None }
     }
 
     /// The host's pointers to the first elements of the groups.
@@ -207,7 +212,8 @@ impl Machine<'_> {
                 for (pc, distance) in &access.members {
                     self.pc = pc + 1;
                     self.addresses = std::array::from_fn(|lane| shape.address(lane, access.size, *distance, start));
-                    self.settle_lanes(&entry, (access.size, access.stores), None, &digests);
+                    let chains = Some(shape.chains(access.size));
+                    self.settle_lanes(&entry, (access.size, access.stores), chains, &digests);
                 }
                 listing = listing.filter(|_| entry.region != SHARED);
                 continue;
@@ -236,15 +242,46 @@ impl Machine<'_> {
                     continue;
                 }
             }
-            let shape = Shape::new(access.pointers(entry.host), access.rows, (entry.region, host));
             // SAFETY: as above.
             let digests = unsafe { self.digests_of(access, values.cast()) };
+            if let Some(step) = access.step.filter(|_| entry.region != SHARED) {
+                let first = entry.host.wrapping_sub(host).wrapping_add_signed(access.firsts[0]);
+                self.settle_row(&entry, (first, start, step), (access, notes), &digests);
+                continue;
+            }
+            let shape = Shape::new(access.pointers(entry.host), access.rows, (entry.region, host));
             for (pc, distance) in &access.members {
                 (self.pc, self.mask) = (pc + 1, u32::MAX);
                 self.settle_entry(access, &shape, (*distance, start), notes, &digests);
             }
         }
         (self.pc, self.mask) = (pc, mask);
+    }
+
+    /// Records accesses of all lanes to elements of a region, at a distance of `step` bytes. `first` is the offset of the first one for a member
+    /// without a distance, in the region that begins at `start`, and `notes` tells whether the recorder may not have them.
+    #[inline(always)]
+    fn settle_row(
+        &mut self,
+        entry: &Entry,
+        (first, start, step): (u64, u64, u32),
+        (access, notes): (&Journaled, bool),
+        digests: &[u32; 32],
+    ) {
+        let (size, index) = (access.size, entry.region as usize);
+        let bytes = u64::from(31 * step + size);
+        let compares = self.races.on && !self.is_only_read(index);
+        self.recorder.strength = Strength::Weak;
+        for (pc, distance) in &access.members {
+            let offset = first.wrapping_add_signed((*distance).into());
+            if notes && self.recorder.enabled {
+                self.recorder.note(index, offset, bytes, access.stores);
+            }
+            if compares {
+                let kind = if access.stores { Kind::Write } else { Kind::Read };
+                self.touch_row(start.wrapping_add(offset), (size, step), kind, digests, *pc);
+            }
+        }
     }
 
     /// Records a scattered access to a region.
@@ -399,7 +436,7 @@ impl Machine<'_> {
         let end = end.min(self.block.shared_bytes());
         let places = end.checked_sub(start)?.checked_sub(span)? + 1;
         // Threads mostly write the last bytes last.
-        let is_written = self.block.is_written(end - span, end) && self.block.is_written(start, end);
+        let is_written = self.block.is_written(end - span, end) && self.block.is_written_throughout(start, end);
         is_written.then(|| Site { start, places, shift: self.block.shared_base() as u64, region: SHARED.into() })
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct Pattern {
     distances: Vec<i64>,
     bytes: u64,
     members: Vec<i32>,
-    /// Whether they are stores, all of which are executed before anything reads memory.
+    /// Whether they are stores, and nothing reads memory between them.
     marks: bool,
 }
 

@@ -38,6 +38,12 @@ impl Written {
         })
     }
 
+    /// Whether all lanes have written all bytes of the words from `start` to `end`.
+    #[inline(always)]
+    fn is_full(&self, start: u64, end: u64) -> bool {
+        self.0[start as usize / 8..end.div_ceil(8) as usize].iter().all(|word| *word == [0xff; 32])
+    }
+
     /// Marks bytes of one word of a lane as written.
     #[inline(always)]
     fn add_aligned(&mut self, lane: usize, address: u64, size: u32) {
@@ -105,6 +111,12 @@ impl Machine<'_> {
     pub(in crate::machine) fn note_local(&mut self, (low, high): (u64, u64), size: u32, write: bool) {
         if low == high {
             return self.note_local_lanes(self.mask, low, size, write);
+        }
+        /// The most bytes of an array that are looked at together.
+        const NEAR: u64 = 256;
+        let end = high + u64::from(size);
+        if end - low <= NEAR && !self.recorder.updates && self.warp.written.is_full(low, end) {
+            return;
         }
         // An aligned access of so few bytes is in one word.
         if size <= 8 && self.unused == 0 && !self.recorder.updates {
