@@ -130,7 +130,28 @@ impl Machine<'_> {
     /// Sets the pattern and the chains, and returns the hull. The arguments are the bits in which addresses differ from
     /// the first address, and from consecutive addresses.
     #[inline(always)]
-    fn compare(&mut self, size: u32, (differ, stray): (u64, u64)) -> Hull {
+    fn compare(&mut self, size: u32, bits: (u64, u64)) -> Hull {
+        let near = self.classify(size, bits);
+        self.hull(near)
+    }
+
+    /// Finds the chains of [`Machine::addresses`], which the caller has set, for an access of the lanes.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
+    #[inline(always)]
+    pub(super) fn find_chains(&mut self, size: u32) {
+        let first = self.addresses[0];
+        let (mut differ, mut stray) = (0, 0);
+        for (lane, address) in self.addresses.iter().enumerate() {
+            differ |= address ^ first;
+            stray |= address ^ first.wrapping_add(lane as u64 * u64::from(size));
+        }
+        self.classify(size, (differ, stray));
+    }
+
+    /// Sets the pattern and the chains, and returns whether the addresses differ in the lower 32 bits only. The arguments are as for
+    /// [`Machine::compare`].
+    #[inline(always)]
+    fn classify(&mut self, size: u32, (differ, stray): (u64, u64)) -> bool {
         let watched = self.races.on || self.recorder.enabled;
         let (differ, stray) = if watched && self.mask != u32::MAX { self.complete(size) } else { (differ, stray) };
         (self.pattern, self.chains) = match (differ, stray) {
@@ -139,7 +160,7 @@ impl Machine<'_> {
             _ if watched && differ >> 32 == 0 => (Pattern::Other, Chains::of(&self.addresses, size)),
             _ => (Pattern::Other, Chains { same: 0, next: 0, stride: size }),
         };
-        self.hull(differ >> 32 == 0)
+        differ >> 32 == 0
     }
 
     /// Gives addresses to the lanes that do not take part, whose registers may have anything: those of a row, if the others are in one, and

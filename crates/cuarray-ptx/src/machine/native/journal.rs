@@ -196,6 +196,9 @@ impl Machine<'_> {
             let (entry, values) = unsafe { ((at as *const Entry).read(), (at as *const Entry).add(1)) };
             let access = &accesses[entry.access as usize];
             at += (size_of::<Entry>() + access.values()) as u64;
+            if entry.region == SHARED && !self.races.on {
+                continue;
+            }
             if let Some(addresses) = &access.scattered {
                 // SAFETY: as above: the addresses and the values follow.
                 unsafe { self.settle_scattered(access, addresses, &entry, values.cast()) };
@@ -219,7 +222,7 @@ impl Machine<'_> {
                 continue;
             }
             if entry.region == SHARED && !access.stores {
-                let Some(watched) = self.block.watched.as_mut().filter(|_| self.races.on) else { continue };
+                let Some(watched) = self.block.watched.as_mut() else { continue };
                 let Watched { order, deferred, .. } = &mut **watched;
                 let (now, lists) = *listing.get_or_insert_with(|| {
                     order.settle_after_grid(self.grid.turn);
@@ -339,22 +342,16 @@ impl Machine<'_> {
     }
 
     /// Records the access of an entry by the lanes that take part, whose addresses the machine has, with their chains, if these are `known`.
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     fn settle_lanes(&mut self, entry: &Entry, (size, stores): (u32, bool), known: Option<Chains>, digests: &[u32; 32]) {
         self.mask = entry.lanes;
-        self.chains = known.unwrap_or_else(|| {
-            // The other lanes may have anything.
-            let first = self.addresses[Machine::first(entry.lanes) as usize];
-            for (lane, address) in self.addresses.iter_mut().enumerate() {
-                *address = if entry.lanes >> lane & 1 == 1 { *address } else { first };
-            }
-            Chains::of_any(&self.addresses, size)
-        });
+        match known {
+            Some(chains) => self.chains = chains,
+            None => self.find_chains(size),
+        }
         let (kind, index) = (if stores { Kind::Write } else { Kind::Read }, entry.region as usize);
         if entry.region == SHARED {
-            if self.races.on {
-                self.touch_in::<true>(entry.lanes, size, 0, kind, digests);
-            }
-            return;
+            return self.touch_in::<true>(entry.lanes, size, 0, kind, digests);
         }
         if self.recorder.enabled {
             self.recorder.strength = Strength::Weak;
@@ -397,7 +394,6 @@ impl Machine<'_> {
         let place = |_: &[u64; 32], lane: u32| shape.address(lane as usize & 31, size, distance, start);
         let lanes = (shape.chains(size), u32::MAX);
         match shape.region {
-            SHARED if !self.races.on => {}
             SHARED => self.touch_at::<true>(lanes, size, kind, digests, place),
             _ => self.touch_at::<false>(lanes, size, kind, digests, place),
         }
