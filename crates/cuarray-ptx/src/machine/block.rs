@@ -53,9 +53,11 @@ pub(crate) struct Resume {
     pub local_base: u32,
     /// The addresses of the registers of the frame, and of the scalars.
     pub registers: u64,
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub scalars: u64,
     /// The code, and its block with the next instruction.
     pub code: u64,
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub block: u32,
 }
 
