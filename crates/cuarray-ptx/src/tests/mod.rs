@@ -247,7 +247,8 @@ impl Run<'_> {
         let end = start + storage.len() as u64 * 8;
         regions.push(Region { start, end, host: storage.as_mut_ptr() as u64, writable: true, slack: 0, group: 0 });
         let constants = program.constants(|number| places[number as usize]);
-        let kernel = *program.kernels.values().next().expect("the source has a kernel");
+        let kernels = &program.kernels;
+        let kernel = *kernels.get("k").or(kernels.values().next()).expect("the source has a kernel");
         let words = program.parameter_bytes(kernel).div_ceil(8) as usize;
         assert!(words <= parameters.len(), "the kernel needs {words} words of parameters");
         let launch = Launch {

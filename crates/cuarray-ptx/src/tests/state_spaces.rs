@@ -274,3 +274,28 @@ fn names_of_another_space_are_refused() {
         assert!(!error.unsupported, "{instruction}: {error}");
     }
 }
+
+/// Several kernels of a module have variables of their own. One of them reads its variable and dynamic memory before it writes them.
+#[test]
+fn each_block_begins_with_undefined_shared_memory_beside_that_of_other_kernels() {
+    let other = |name: &str| {
+        format!(
+            ".visible .entry {name}() {{ .shared .align 4 .b8 own_{name}[4096]; st.shared.u32 [own_{name}], 7; ret; }}\n"
+        )
+    };
+    let source = format!(
+        "{} .extern .shared .align 4 .b8 dynamic[]; .visible .entry k(.param .u64 out) {{ .reg .b32 %t, %s, %d, %n, %c, %v, %w; .reg .b64 %out, %i;\n\
+         .shared .align 4 .b8 own[128]; ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x;\n\
+         mov.u32 %s, own; mad.lo.u32 %s, %t, 4, %s; mov.u32 %d, dynamic; mad.lo.u32 %d, %t, 4, %d;\n\
+         ld.shared.u32 %v, [%s]; ld.shared.u32 %w, [%d]; st.shared.u32 [%s], %t; st.shared.u32 [%d], %t;\n\
+         mad.lo.u32 %n, %c, 32, %t; mul.wide.u32 %i, %n, 8; add.u64 %out, %out, %i; st.global.u32 [%out], %v;\n\
+         st.global.u32 [%out+4], %w; ret; }} {}",
+        other("first"),
+        other("last")
+    );
+    let mut read = vec![0_u64; 8 * 32];
+    let outcome = Run { source: &source, grid: [8, 1, 1], dynamic_shared: 128, workers: 1, ..Run::default() }
+        .over(&mut [&mut read]);
+    assert_eq!(outcome.fault, None);
+    assert!(read.iter().all(|pair| *pair == 0xfff5_a5a5_fff5_a5a5), "{read:x?}");
+}
