@@ -156,3 +156,10 @@ def test_leak_check_reports_kept_tensors_only(pytester: pytest.Pytester, kept: s
         place = f"test_leak_check_reports*:{line} in test_allocates (by torch)"
         keeper = "global `kept` of test_leak_check_reports*, ?0? (torch.Tensor)"
         result.stdout.fnmatch_lines([f"*made by {call} at *{place}", f"*kept by {keeper}"])
+
+
+def test_exception_passes_the_tensors_that_it_releases() -> None:
+    """The allocator takes their memory back while Python has the exception."""
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+            torch.mm(torch.zeros(2, 5, device="cuda"), torch.zeros(2, 5, device="cuda"))

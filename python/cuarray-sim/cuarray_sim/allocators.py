@@ -1,17 +1,22 @@
 """Tells the simulated driver which tensors and arrays the caching allocators of PyTorch and CuPy make, and where.
 
-Both allocators give out released memory again without a call of the driver. PyTorch calls functions for its own stream sanitizer
-(``torch.cuda._sanitizer``), and CuPy calls a ``cupy.cuda.MemoryHook``, which holds in the thread that imports CuPy. A PyTorch without these
-calls is not watched. Then advice cannot name the tensors of a race. Without the search for findings there is no advice, so nothing is
+Both allocators give out released memory again without a call of the driver. PyTorch calls an object of C++ for its own stream sanitizer
+(``torch.cuda._sanitizer``), and CuPy calls a ``cupy.cuda.MemoryHook``, which holds in the thread that imports CuPy. A PyTorch without such
+an object is not watched. Then advice cannot name the tensors of a race. Without the search for findings there is no advice, so nothing is
 watched: the calls take a fifth of the time of a small operation of CuPy.
+
+PyTorch's own object calls functions of Python, also for a tensor that an exception releases on its way: then PyTorch loses the exception.
+So the driver provides the object (``cuarraySimTorchTrace``), in place of ``torch._C._activate_gpu_trace``.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 
 from .after_import import after_import
@@ -46,20 +51,42 @@ def _teller(allocator: bytes | None) -> Callable[[int], None]:
 
 
 def _watch_torch(torch: ModuleType) -> None:
-    activate = getattr(torch._C, "_activate_gpu_trace", None)
-    if torch.version.cuda is None or activate is None or "torch" in _watched:
+    if torch.version.cuda is None or "torch" in _watched:
         return
+    folder = Path(torch.__file__ or "").parent
     try:
-        from torch.cuda import _gpu_trace as trace
-
-        when_made = trace.register_callback_for_memory_allocation
-        when_released = trace.register_callback_for_memory_deallocation
-    except (ImportError, AttributeError):
+        methods = _methods((folder / "include/c10/core/impl/PyInterpreter.h").read_text(encoding="utf-8"))
+        given_out, taken_back = (methods.index(f"trace_gpu_memory_{name}") for name in ("allocation", "deallocation"))
+        # The C++ name of c10::impl::GPUTrace::set_trace(c10::impl::PyInterpreter const*).
+        set_trace = ctypes.CDLL(str(folder / "lib/libc10.so"))._ZN3c104impl8GPUTrace9set_traceEPKNS0_13PyInterpreterE
+    except (OSError, ValueError, AttributeError):
         return
+    from .library import library_path
+
     _watched.add("torch")
-    when_made(_teller(b"torch"))
-    when_released(_teller(None))
-    activate()
+    make = ctypes.CDLL(str(library_path())).cuarraySimTorchTrace
+    make.restype = ctypes.c_void_p
+    if trace := make(*map(ctypes.c_size_t, (len(methods), given_out, taken_back))):
+        # PyTorch keeps the first object, so its sanitizer stays if the program has turned it on.
+        set_trace(ctypes.c_void_p(trace))
+
+
+def _methods(header: str) -> list[str]:
+    """Return the virtual methods of ``PyInterpreterVTable`` in the order of their table. A destructor has two places.
+
+    :raises ValueError: the header has another class, or methods with other arguments.
+    """
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", "", header, flags=re.DOTALL)
+    found = re.search(r"struct (?:C10_API )?PyInterpreterVTable \{(.*?)^\};", text, flags=re.DOTALL | re.MULTILINE)
+    if not found:
+        raise ValueError("PyInterpreterVTable has another form")
+    declared = re.findall(r"\bvirtual\s[^;(]*?(~?\w+)\s*\(([^;]*?)\)[^;)]*;", found[1])
+    for name, arguments in declared:
+        if name.startswith("trace_gpu_memory_") and not re.fullmatch(
+            r"\s*[\w:]*DeviceType \w+,\s*uintptr_t \w+", arguments
+        ):
+            raise ValueError(f"{name} has other arguments")
+    return [name for name, _ in declared for _ in range(2 if name.startswith("~") else 1)]
 
 
 def _watch_cupy(memory_hook: ModuleType) -> None:
