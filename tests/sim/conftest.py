@@ -72,8 +72,8 @@ def schedule(simulator: str, request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def environment() -> dict[str, str]:
-    """Return this process's environment without the variables that choose or configure a driver."""
-    dropped = ("CUARRAY_", "LD_LIBRARY_PATH", "CUDA_ROOT", "TRITON_")
+    """Return this process's environment without the variables that choose or configure a driver or a library, as adapters do for JAX."""
+    dropped = ("CUARRAY_", "LD_LIBRARY_PATH", "CUDA_ROOT", "TRITON_", "XLA_", "JAX_")
     return {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
 
 
