@@ -235,7 +235,7 @@ fuzz-corpora: install ## run the fuzz targets over their corpora
 	    echo 'skipped interface_dict: $(BIN)/python has no libpython to link with' >&2)
 
 # These tests need two devices throughout.
-TWO_DEVICES := tests/sim/test_nccl.py tests/sim/test_cufft_devices.py tests/sim/test_cufft_devices_order.py
+TWO_DEVICES := tests/sim/test_nccl.py tests/sim/test_cublas_xt.py tests/sim/test_cufft_devices.py tests/sim/test_cufft_devices_order.py
 MPI4PY_SUITE := tests/interop/test_mpi4py_suite.py
 # These tests need modules of CuPy whose build takes minutes.
 CUPY_TESTS := tests/cupy_modules

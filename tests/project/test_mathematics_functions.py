@@ -60,7 +60,7 @@ def names_of(text: str, prefix: str) -> set[str]:
 def cublas(major: int) -> tuple[set[str], set[str]]:
     text = (CRATES / "cuarray-cublas/src/entry_points.rs").read_text(encoding="utf-8")
     works: set[str] = set()
-    for part in ("generic", "handle", "major", "host", *(["handle_13"] if major == 13 else [])):
+    for part in ("generic", "xt", "handle", "major", "host", *(["handle_13"] if major == 13 else [])):
         for entry in re.findall(r"\) \{ ([^{}]*) \}|^ +[\w:]+: (cublas[^;]*);", block(text, part), flags=re.MULTILINE):
             works |= set("".join(entry).split())
     works |= set(re.findall(r"^ +(cublas\w+)\(", block(text, "raw"), flags=re.MULTILINE))

@@ -72,11 +72,7 @@ impl Columns {
 
     /// A triangle whose columns follow each other without gaps.
     pub(crate) fn packed(n: usize, fill: Fill) -> Columns {
-        let place = |column: usize| match fill {
-            Fill::Lower => column * n - column * column.saturating_sub(1) / 2,
-            Fill::Upper => column * (column + 1) / 2,
-        };
-        Columns::of(n, |column| (fill.rows(column, n), place(column)))
+        Columns::of(n, |column| (fill.rows(column, n), fill.packed(column, n)))
     }
 
     /// Leaves the diagonal of a triangle out.

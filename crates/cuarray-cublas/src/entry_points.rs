@@ -3,6 +3,7 @@
 //! Its parts say what the wrapper does before it calls the function of the module:
 //!
 //! - `generic`: looks up the handle, and calls the function of the type; the second name is the form with 64-bit sizes;
+//! - `xt`: looks up the handle of cublasXt, calls the function of the type, and waits;
 //! - `handle`: looks up the handle; `handle_13`: a function that libcublas.so.12 does not have;
 //! - `major`: passes the major version of CUDA; `host`: nothing; `raw`: no status is returned;
 //! - `refused`: prints the name once, and returns `CUBLAS_STATUS_NOT_SUPPORTED`.
@@ -393,6 +394,72 @@ macro_rules! __entry_points {
                     Complex64: cublasZgelsBatched;
                 }
             }
+            xt {
+                gemm::gemm(transa: cublasOperation_t, transb: cublasOperation_t, m: N, n: N, k: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const T, c: *mut T, ldc: N) {
+                    f32: cublasXtSgemm;
+                    f64: cublasXtDgemm;
+                    Complex32: cublasXtCgemm;
+                    Complex64: cublasXtZgemm;
+                }
+                level3::symm(side: cublasSideMode_t, uplo: cublasFillMode_t, m: N, n: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const T, c: *mut T, ldc: N) {
+                    f32: cublasXtSsymm;
+                    f64: cublasXtDsymm;
+                    Complex32: cublasXtCsymm;
+                    Complex64: cublasXtZsymm;
+                }
+                level3::hemm(side: cublasSideMode_t, uplo: cublasFillMode_t, m: N, n: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const T, c: *mut T, ldc: N) {
+                    Complex32: cublasXtChemm;
+                    Complex64: cublasXtZhemm;
+                }
+                level3::spmm(side: cublasSideMode_t, uplo: cublasFillMode_t, m: N, n: N, alpha: *const T, ap: *const T, b: *const T, ldb: N, beta: *const T, c: *mut T, ldc: N) {
+                    f32: cublasXtSspmm;
+                    f64: cublasXtDspmm;
+                    Complex32: cublasXtCspmm;
+                    Complex64: cublasXtZspmm;
+                }
+                ranked::syrk(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, beta: *const T, c: *mut T, ldc: N) {
+                    f32: cublasXtSsyrk;
+                    f64: cublasXtDsyrk;
+                    Complex32: cublasXtCsyrk;
+                    Complex64: cublasXtZsyrk;
+                }
+                ranked::herk(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const R, a: *const T, lda: N, beta: *const R, c: *mut T, ldc: N) {
+                    Complex32: cublasXtCherk;
+                    Complex64: cublasXtZherk;
+                }
+                ranked::syr2k(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const T, c: *mut T, ldc: N) {
+                    f32: cublasXtSsyr2k;
+                    f64: cublasXtDsyr2k;
+                    Complex32: cublasXtCsyr2k;
+                    Complex64: cublasXtZsyr2k;
+                }
+                ranked::her2k(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const R, c: *mut T, ldc: N) {
+                    Complex32: cublasXtCher2k;
+                    Complex64: cublasXtZher2k;
+                }
+                ranked::syrkx(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const T, c: *mut T, ldc: N) {
+                    f32: cublasXtSsyrkx;
+                    f64: cublasXtDsyrkx;
+                    Complex32: cublasXtCsyrkx;
+                    Complex64: cublasXtZsyrkx;
+                }
+                ranked::herkx(uplo: cublasFillMode_t, trans: cublasOperation_t, n: N, k: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, beta: *const R, c: *mut T, ldc: N) {
+                    Complex32: cublasXtCherkx;
+                    Complex64: cublasXtZherkx;
+                }
+                level3::trmm(side: cublasSideMode_t, uplo: cublasFillMode_t, trans: cublasOperation_t, diag: cublasDiagType_t, m: N, n: N, alpha: *const T, a: *const T, lda: N, b: *const T, ldb: N, c: *mut T, ldc: N) {
+                    f32: cublasXtStrmm;
+                    f64: cublasXtDtrmm;
+                    Complex32: cublasXtCtrmm;
+                    Complex64: cublasXtZtrmm;
+                }
+                level3::trsm(side: cublasSideMode_t, uplo: cublasFillMode_t, trans: cublasOperation_t, diag: cublasDiagType_t, m: N, n: N, alpha: *const T, a: *const T, lda: N, b: *mut T, ldb: N) {
+                    f32: cublasXtStrsm;
+                    f64: cublasXtDtrsm;
+                    Complex32: cublasXtCtrsm;
+                    Complex64: cublasXtZtrsm;
+                }
+            }
             handle {
                 rotation::rotmg_ex(d1: *mut c_void, d1_type: cudaDataType, d2: *mut c_void, d2_type: cudaDataType, x1: *mut c_void, x1_type: cudaDataType, y1: *const c_void, y1_type: cudaDataType, param: *mut c_void, param_type: cudaDataType, executiontype: cudaDataType) { cublasRotmgEx }
                 rotation::rotm_ex(n: N, x: *mut c_void, x_type: cudaDataType, incx: N, y: *mut c_void, y_type: cudaDataType, incy: N, param: *const c_void, param_type: cudaDataType, executiontype: cudaDataType) { cublasRotmEx cublasRotmEx_64 }
@@ -456,6 +523,7 @@ macro_rules! __entry_points {
             major {
                 management::create(handle: *mut cublasHandle_t) { cublasCreate_v2 }
                 management::destroy(handle: cublasHandle_t) { cublasDestroy_v2 }
+                xt::create(handle: *mut cublasHandle_t) { cublasXtCreate }
                 management::get_version(handle: cublasHandle_t, version: *mut c_int) { cublasGetVersion_v2 }
                 management::get_property(kind: libraryPropertyType, value: *mut c_int) { cublasGetProperty }
                 management::logger_configure(log_is_on: c_int, log_to_std_out: c_int, log_to_std_err: c_int, log_file_name: *const c_char) { cublasLoggerConfigure }
@@ -471,6 +539,16 @@ macro_rules! __entry_points {
                 transfer::copy_matrix(rows: N, cols: N, elem_size: N, a: *const c_void, lda: N, b: *mut c_void, ldb: N) { cublasGetMatrix cublasGetMatrix_64 }
                 transfer::copy_matrix_async(rows: N, cols: N, elem_size: N, a: *const c_void, lda: N, b: *mut c_void, ldb: N, stream: cudaStream_t) { cublasSetMatrixAsync cublasSetMatrixAsync_64 }
                 transfer::copy_matrix_async(rows: N, cols: N, elem_size: N, a: *const c_void, lda: N, b: *mut c_void, ldb: N, stream: cudaStream_t) { cublasGetMatrixAsync cublasGetMatrixAsync_64 }
+                xt::destroy(handle: cublasHandle_t) { cublasXtDestroy }
+                xt::select(handle: cublasHandle_t, nb_devices: c_int, device_id: *const c_int) { cublasXtDeviceSelect }
+                xt::boards(nb_devices: c_int, device_id: *const c_int, nb_boards: *mut c_int) { cublasXtGetNumBoards }
+                xt::most_boards(nb_gpu_boards: *mut c_int) { cublasXtMaxBoards }
+                xt::set_tile(handle: cublasHandle_t, block_dim: c_int) { cublasXtSetBlockDim }
+                xt::get_tile(handle: cublasHandle_t, block_dim: *mut c_int) { cublasXtGetBlockDim }
+                xt::set_pinning(handle: cublasHandle_t, mode: c_int) { cublasXtSetPinningMemMode }
+                xt::get_pinning(handle: cublasHandle_t, mode: *mut c_int) { cublasXtGetPinningMemMode }
+                xt::set_host_function(handle: cublasHandle_t, blas_op: c_int, op_type: c_int, blas_functor: *mut c_void) { cublasXtSetCpuRoutine }
+                xt::set_host_share(handle: cublasHandle_t, blas_op: c_int, op_type: c_int, ratio: f32) { cublasXtSetCpuRatio }
             }
             raw {
                 cublasGetStatusName(status: cublasStatus_t) -> *const c_char;
@@ -488,17 +566,10 @@ macro_rules! __entry_points {
                 cublasSasum cublasSaxpy cublasScasum cublasScnrm2 cublasScopy cublasSdot cublasSetKernelStream cublasSgbmv cublasSgemm cublasSgemv
                 cublasSger cublasShutdown cublasSnrm2 cublasSrot cublasSrotg cublasSrotm cublasSrotmg cublasSsbmv cublasSscal cublasSspmv cublasSspr
                 cublasSspr2 cublasSswap cublasSsymm cublasSsymv cublasSsyr cublasSsyr2 cublasSsyr2k cublasSsyrk cublasStbmv cublasStbsv cublasStpmv
-                cublasStpsv cublasStrmm cublasStrmv cublasStrsm cublasStrsv cublasUint8gemmBias cublasXerbla cublasXtCgemm cublasXtChemm
-                cublasXtCher2k cublasXtCherk cublasXtCherkx cublasXtCreate cublasXtCspmm cublasXtCsymm cublasXtCsyr2k cublasXtCsyrk cublasXtCsyrkx
-                cublasXtCtrmm cublasXtCtrsm cublasXtDestroy cublasXtDeviceSelect cublasXtDgemm cublasXtDspmm cublasXtDsymm cublasXtDsyr2k
-                cublasXtDsyrk cublasXtDsyrkx cublasXtDtrmm cublasXtDtrsm cublasXtGetBlockDim cublasXtGetNumBoards cublasXtGetPinningMemMode
-                cublasXtMaxBoards cublasXtSetBlockDim cublasXtSetCpuRatio cublasXtSetCpuRoutine cublasXtSetPinningMemMode cublasXtSgemm cublasXtSspmm
-                cublasXtSsymm cublasXtSsyr2k cublasXtSsyrk cublasXtSsyrkx cublasXtStrmm cublasXtStrsm cublasXtZgemm cublasXtZhemm cublasXtZher2k
-                cublasXtZherk cublasXtZherkx cublasXtZspmm cublasXtZsymm cublasXtZsyr2k cublasXtZsyrk cublasXtZsyrkx cublasXtZtrmm cublasXtZtrsm
-                cublasZaxpy cublasZcopy cublasZdotc cublasZdotu cublasZdrot cublasZdscal cublasZgbmv cublasZgemm cublasZgemv cublasZgerc cublasZgeru
-                cublasZhbmv cublasZhemm cublasZhemv cublasZher cublasZher2 cublasZher2k cublasZherk cublasZhpmv cublasZhpr cublasZhpr2 cublasZrot
-                cublasZrotg cublasZscal cublasZswap cublasZsymm cublasZsyr2k cublasZsyrk cublasZtbmv cublasZtbsv cublasZtpmv cublasZtpsv cublasZtrmm
-                cublasZtrmv cublasZtrsm cublasZtrsv
+                cublasStpsv cublasStrmm cublasStrmv cublasStrsm cublasStrsv cublasUint8gemmBias cublasXerbla cublasZaxpy cublasZcopy cublasZdotc
+                cublasZdotu cublasZdrot cublasZdscal cublasZgbmv cublasZgemm cublasZgemv cublasZgerc cublasZgeru cublasZhbmv cublasZhemm cublasZhemv
+                cublasZher cublasZher2 cublasZher2k cublasZherk cublasZhpmv cublasZhpr cublasZhpr2 cublasZrot cublasZrotg cublasZscal cublasZswap
+                cublasZsymm cublasZsyr2k cublasZsyrk cublasZtbmv cublasZtbsv cublasZtpmv cublasZtpsv cublasZtrmm cublasZtrmv cublasZtrsm cublasZtrsv
             }
         }
     };

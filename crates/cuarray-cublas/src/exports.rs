@@ -4,6 +4,7 @@
 macro_rules! functions {
     (;
         generic { $($module:ident::$function:ident $args:tt { $($t:ty: $name:ident $($wide:ident)?;)* })* }
+        xt { $($x_module:ident::$x_function:ident $x_args:tt { $($x_t:ty: $x_name:ident;)* })* }
         handle { $($h_module:ident::$h_function:ident $h_args:tt { $h_name:ident $($h_wide:ident)? })* }
         handle_13 { $($n_module:ident::$n_function:ident $n_args:tt { $n_name:ident })* }
         major { $($m_module:ident::$m_function:ident $m_args:tt { $m_name:ident })* }
@@ -12,14 +13,15 @@ macro_rules! functions {
         refused { $($refused:tt)* }
     ) => {
         $($(
-            functions!(@handle $module $function $args [$t] $name c_int);
-            $(functions!(@handle $module $function $args [$t] $wide i64);)?
+            functions!(@handle handle $module $function $args [$t] $name c_int);
+            $(functions!(@handle handle $module $function $args [$t] $wide i64);)?
         )*)*
+        $($(functions!(@handle xt $x_module $x_function $x_args [$x_t] $x_name cublasXtSize_t);)*)*
         $(
-            functions!(@handle $h_module $h_function $h_args [] $h_name c_int);
-            $(functions!(@handle $h_module $h_function $h_args [] $h_wide i64);)?
+            functions!(@handle handle $h_module $h_function $h_args [] $h_name c_int);
+            $(functions!(@handle handle $h_module $h_function $h_args [] $h_wide i64);)?
         )*
-        $(functions!(@handle $n_module $n_function $n_args [] $n_name c_int);)*
+        $(functions!(@handle handle $n_module $n_function $n_args [] $n_name c_int);)*
         $(functions!(@major $m_module $m_function $m_args $m_name);)*
         $(
             functions!(@host $f_module $f_function $f_args $f_name c_int);
@@ -40,13 +42,13 @@ macro_rules! functions {
         #[allow(dead_code)]
         type N = $n;
     };
-    (@handle $module:ident $function:ident ($($arg:ident: $ty:ty),* $(,)?) [$($t:ty)?] $name:ident $n:ty) => {
+    (@handle $lookup:ident $module:ident $function:ident ($($arg:ident: $ty:ty),* $(,)?) [$($t:ty)?] $name:ident $n:ty) => {
         pub mod $name {
             functions!(@types [$($t)?] $n);
             #[allow(clippy::useless_conversion)]
             pub unsafe extern "C" fn $name(handle: cublasHandle_t, $($arg: $ty),*) -> cublasStatus_t {
                 let name = const { ::cuarray_stream_work::c_name(concat!(stringify!($name), "\0")) };
-                $crate::handle::with_handle(name, handle, |handle| {
+                $crate::$lookup::with_handle(name, handle, |handle| {
                     $crate::$module::$function$(::<$t>)?(handle, $($arg.into()),*)
                 })
             }
@@ -98,6 +100,7 @@ macro_rules! exports {
 macro_rules! __exports {
     ($major:tt $node:literal;
         generic { $($module:ident::$function:ident $args:tt { $($t:ty: $name:ident $($wide:ident)?;)* })* }
+        xt { $($x_module:ident::$x_function:ident $x_args:tt { $($x_t:ty: $x_name:ident;)* })* }
         handle { $($h_module:ident::$h_function:ident $h_args:tt { $h_name:ident $($h_wide:ident)? })* }
         handle_13 { $($n_module:ident::$n_function:ident $n_args:tt { $n_name:ident })* }
         major { $($m_module:ident::$m_function:ident $m_args:tt { $m_name:ident })* }
@@ -109,6 +112,7 @@ macro_rules! __exports {
             $crate::__export!(@handle $node $args [$t] $name c_int);
             $($crate::__export!(@handle $node $args [$t] $wide i64);)?
         )*)*
+        $($($crate::__export!(@handle $node $x_args [$x_t] $x_name cublasXtSize_t);)*)*
         $(
             $crate::__export!(@handle $node $h_args [] $h_name c_int);
             $($crate::__export!(@handle $node $h_args [] $h_wide i64);)?

@@ -34,9 +34,10 @@ type Handles = Objects<Arc<Handle>, cublasStatus_t>;
 static HANDLES: Handles = Objects::new(FIRST, cublasStatus_t::NOT_INITIALIZED);
 static LT_HANDLES: Handles = Objects::new(FIRST_LT, cublasStatus_t::NOT_INITIALIZED);
 
-fn handle_in(place: Place) -> Arc<Handle> {
+/// A handle for work in a place, in a stream.
+pub(crate) fn handle_in(place: Place, stream: CUstream) -> Arc<Handle> {
     let settings = Settings {
-        stream: CUstream::NULL,
+        stream,
         on_device: false,
         math: 0,
         atomics: 0,
@@ -49,7 +50,7 @@ fn handle_in(place: Place) -> Arc<Handle> {
 
 fn create_in(handles: &Handles) -> Outcome<usize> {
     let place = Place::current().map_err(|_| cublasStatus_t::NOT_INITIALIZED)?;
-    Ok(handles.add(handle_in(place)))
+    Ok(handles.add(handle_in(place, CUstream::NULL)))
 }
 
 /// Makes a handle in the current context.
@@ -75,8 +76,8 @@ pub(crate) fn find_or_adopt(number: usize) -> Outcome<Arc<Handle>> {
         return found;
     }
     // The program destroys the handle in the other library, so this one shares its memory with the others of the context.
-    let made = handle_in(Place::shared().map_err(|_| cublasStatus_t::NOT_INITIALIZED)?);
-    Ok(LT_HANDLES.get_or_add(number, made))
+    let place = Place::shared().map_err(|_| cublasStatus_t::NOT_INITIALIZED)?;
+    Ok(LT_HANDLES.get_or_add(number, handle_in(place, CUstream::NULL)))
 }
 
 /// Ends a handle, after the work of its context.

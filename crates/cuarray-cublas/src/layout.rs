@@ -18,6 +18,14 @@ impl Fill {
             Fill::Upper => 0..column + 1,
         }
     }
+
+    /// The place of a column's first element in a triangle whose columns follow each other without gaps.
+    pub(crate) fn packed(self, column: usize, n: usize) -> usize {
+        match self {
+            Fill::Lower => column * n - column * column.saturating_sub(1) / 2,
+            Fill::Upper => column * (column + 1) / 2,
+        }
+    }
 }
 
 /// A stored matrix: `rows` × `columns` elements of `element` bytes by columns, `leading` elements apart. The closure sees it without gaps.
@@ -79,6 +87,17 @@ impl Stored {
 
     /// A triangle of a square matrix, in a square without gaps; without its diagonal, if that is not `with_diagonal`.
     pub(crate) fn triangle(self, fill: Fill, with_diagonal: bool) -> Region {
+        self.triangle_at(fill, with_diagonal, |column| column.saturating_mul(self.leading))
+    }
+
+    /// As [`Stored::triangle`], for a triangle whose columns follow each other without gaps.
+    pub(crate) fn packed(self, fill: Fill) -> Region {
+        let n = self.columns;
+        self.triangle_at(fill, true, |column| fill.packed(column, n) - fill.rows(column, n).start)
+    }
+
+    /// A triangle, by the place of row 0 of each column in memory.
+    fn triangle_at(self, fill: Fill, with_diagonal: bool, first: impl Fn(usize) -> usize) -> Region {
         let n = self.columns;
         let column = |column: usize| {
             let mut rows = fill.rows(column, n);
@@ -88,10 +107,14 @@ impl Stored {
                     Fill::Upper => rows.end -= 1,
                 }
             }
-            let place = |leading: usize| self.bytes(column.saturating_mul(leading).saturating_add(rows.start));
-            let address = self.address.wrapping_add(place(self.leading) as u64);
+            let place = |first: usize| self.bytes(first.saturating_add(rows.start));
+            let address = self.address.wrapping_add(place(first(column)) as u64);
             let width = self.bytes(rows.len());
-            Block { rows: Rows { address, width, height: 1, pitch: 0 }, offset: place(n), pitch: 0 }
+            Block {
+                rows: Rows { address, width, height: 1, pitch: 0 },
+                offset: place(column.saturating_mul(n)),
+                pitch: 0,
+            }
         };
         Region::new(self.bytes(n.saturating_mul(n)), (0..n).map(column).collect())
     }

@@ -25,7 +25,7 @@ pub(crate) fn symm<T: Scalar>(
     c: *mut T,
     ldc: i64,
 ) -> Outcome {
-    by_symmetric(handle, Rest::Symmetric, (side, uplo), [m, n], alpha, (a, lda), (b, ldb), beta, (c, ldc))
+    by_symmetric(handle, Rest::Symmetric, (side, uplo), [m, n], alpha, (a, Some(lda)), (b, ldb), beta, (c, ldc))
 }
 
 /// `cublas<t>hemm`.
@@ -44,16 +44,35 @@ pub(crate) fn hemm<T: Scalar>(
     c: *mut T,
     ldc: i64,
 ) -> Outcome {
-    by_symmetric(handle, Rest::Hermitian, (side, uplo), [m, n], alpha, (a, lda), (b, ldb), beta, (c, ldc))
+    by_symmetric(handle, Rest::Hermitian, (side, uplo), [m, n], alpha, (a, Some(lda)), (b, ldb), beta, (c, ldc))
 }
 
+/// `cublasXt<t>spmm`: the symmetric matrix is packed.
+pub(crate) fn spmm<T: Scalar>(
+    handle: &Handle,
+    side: cublasSideMode_t,
+    uplo: cublasFillMode_t,
+    m: i64,
+    n: i64,
+    alpha: *const T,
+    ap: *const T,
+    b: *const T,
+    ldb: i64,
+    beta: *const T,
+    c: *mut T,
+    ldc: i64,
+) -> Outcome {
+    by_symmetric(handle, Rest::Symmetric, (side, uplo), [m, n], alpha, (ap, None), (b, ldb), beta, (c, ldc))
+}
+
+/// Enqueues a product with a matrix whose triangle is stored: in a square with a leading dimension, or packed.
 fn by_symmetric<T: Scalar>(
     handle: &Handle,
     rest: Rest,
     (side, uplo): (cublasSideMode_t, cublasFillMode_t),
     [m, n]: [i64; 2],
     alpha: *const T,
-    (a, lda): (*const T, i64),
+    (a, lda): (*const T, Option<i64>),
     (b, ldb): (*const T, i64),
     beta: *const T,
     (c, ldc): (*mut T, i64),
@@ -62,7 +81,10 @@ fn by_symmetric<T: Scalar>(
     let (right, fill) = (choice(side)?, fill(uplo)?);
     let (m, n) = (size(m)?, size(n)?);
     let order = order(if right { n } else { m })?;
-    let a = Stored::of(a, (order, order), leading(lda, order)?);
+    let (name, a) = match lda {
+        Some(lda) => (c"A", Stored::of(a, (order, order), leading(lda, order)?).triangle(fill, true)),
+        None => (c"AP", Stored::of(a, (order, order), order).packed(fill)),
+    };
     let b = Stored::of(b, (m, n), leading(ldb, m)?);
     let c = Stored::of(c.cast_const(), (m, n), leading(ldc, m)?);
     let (alpha, beta) = (call.scalar(c"alpha", alpha)?, call.scalar(c"beta", beta)?);
@@ -72,7 +94,7 @@ fn by_symmetric<T: Scalar>(
     let inputs = match alpha.is(T::default()) {
         true => None,
         false => {
-            let a = call.multiplied(c"A", a.triangle(fill, true), alpha)?;
+            let a = call.multiplied(name, a, alpha)?;
             Some((a, call.multiplied(c"B", b.region(), alpha)?))
         }
     };

@@ -41,6 +41,7 @@ mod scalar;
 mod status;
 mod transfer;
 mod triangular;
+mod xt;
 
 pub use exports::api;
 pub use status::refuse;

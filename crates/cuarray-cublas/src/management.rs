@@ -20,9 +20,14 @@ pub(crate) fn create(major: c_int, handle: *mut cublasHandle_t) -> Outcome {
     if handle.is_null() {
         return Err(INVALID_VALUE);
     }
+    report(major);
+    write(handle, handle::create()?)
+}
+
+/// Tells the package once that the program uses the library.
+pub(crate) fn report(major: c_int) {
     static REPORT: Once = Once::new();
     REPORT.call_once(|| report_use(&format!("libcublas.so.{major}")));
-    write(handle, handle::create()?)
 }
 
 /// `cublasDestroy_v2`. It waits for the work of the context.

@@ -39,6 +39,18 @@ pub type cudaStream_t = *mut c_void;
 /// `cublasLogCallback`.
 pub type cublasLogCallback = Option<unsafe extern "C" fn(*const std::ffi::c_char)>;
 
+/// `size_t`, the type of sizes of cublasXt.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub struct cublasXtSize_t(pub usize);
+
+impl From<cublasXtSize_t> for i64 {
+    /// The size. One that no memory has becomes negative, and so is refused.
+    fn from(size: cublasXtSize_t) -> i64 {
+        i64::try_from(size.0).unwrap_or(-1)
+    }
+}
+
 /// The type of the real part, for signatures.
 pub trait Real {
     /// The type itself for real numbers.

@@ -2,7 +2,7 @@
 
 use crate::driver::{Result, call};
 use crate::place::Place;
-use cuarray_abi::{CU_EVENT_DISABLE_TIMING, CUcontext, CUdevice, CUevent, CUstream};
+use cuarray_abi::{CU_EVENT_DISABLE_TIMING, CUevent, CUstream};
 use std::ffi::c_int;
 
 /// A device with its primary context, which stays retained as with the CUDA runtime. Its share of a work is ordered as in a separate blocking
@@ -20,12 +20,8 @@ impl Device {
     /// # Errors
     /// The driver's.
     pub fn new(number: c_int) -> Result<Device> {
-        call!(cuInit(0))?;
-        let (mut device, mut context) = (CUdevice::default(), CUcontext::default());
-        call!(cuDeviceGet(&mut device, number))?;
-        call!(cuDevicePrimaryCtxRetain(&mut context, device))?;
-        let (place, mut stream) = (Place::of_context(context), CUstream::NULL);
-        place.within(|| call!(cuStreamCreate(&mut stream, 0)))?;
+        let place = Place::of_device(number)?;
+        let stream = place.create_stream()?;
         Ok(Device { number, place, stream })
     }
 
@@ -59,8 +55,7 @@ impl Device {
 impl Drop for Device {
     /// Destroys the stream. Its work goes on.
     fn drop(&mut self) {
-        // The context may be gone, and the stream with it.
-        let _ = self.place.within(|| call!(cuStreamDestroy_v2(self.stream)));
+        self.place.destroy_stream(self.stream);
     }
 }
 

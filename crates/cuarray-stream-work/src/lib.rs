@@ -47,6 +47,6 @@ pub use handle::Handle;
 pub use library_call::LibraryCall;
 pub use memory::Constants;
 pub use objects::Objects;
-pub use place::{Place, copy_rows};
+pub use place::{Place, copy_rows, device_count};
 pub use region::{Block, Counted, Indexed, Integers, Part, Pointers, Region, Rows};
 pub use work::Work;

@@ -33,6 +33,8 @@ pub struct Place {
     retained: Option<CUdevice>,
     staging: Arc<Staging>,
     kernels: Kernels,
+    /// Whether arguments may lie in memory of the host that the driver does not know.
+    any_memory: bool,
     is_over: AtomicBool,
 }
 
@@ -56,6 +58,40 @@ impl Place {
         Ok(Place { retained, ..Place::of_context(context) })
     }
 
+    /// The primary context of a device.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn of_device(number: c_int) -> Result<Place> {
+        call!(cuInit(0))?;
+        let (mut device, mut context) = (CUdevice::default(), CUcontext::default());
+        call!(cuDeviceGet(&mut device, number))?;
+        call!(cuDevicePrimaryCtxRetain(&mut context, device))?;
+        Ok(Place { retained: Some(device), ..Place::of_context(context) })
+    }
+
+    /// Accepts arguments in any memory of the program. The driver waits for copies of memory that it does not know, and cannot check its addresses.
+    #[must_use]
+    pub fn with_any_memory(self) -> Place {
+        Place { any_memory: true, ..self }
+    }
+
+    /// Makes a stream, which is ordered with the context's default stream.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn create_stream(&self) -> Result<CUstream> {
+        let mut stream = CUstream::NULL;
+        self.within(|| call!(cuStreamCreate(&mut stream, 0)))?;
+        Ok(stream)
+    }
+
+    /// Destroys a stream of [`Place::create_stream`]. Its work goes on.
+    pub fn destroy_stream(&self, stream: CUstream) {
+        // The context may be gone, and the stream with it.
+        let _ = self.within(|| call!(cuStreamDestroy_v2(stream)));
+    }
+
     /// A context that something else keeps alive.
     pub(crate) fn of_context(context: CUcontext) -> Place {
         Place {
@@ -63,6 +99,7 @@ impl Place {
             retained: None,
             staging: Arc::default(),
             kernels: Kernels::default(),
+            any_memory: false,
             is_over: AtomicBool::new(false),
         }
     }
@@ -156,9 +193,11 @@ impl Place {
     ) -> Result {
         let size = work.place()?;
         self.within(|| {
-            work.arguments().filter(|argument| !argument.reads).try_for_each(check_range)?;
+            if !self.any_memory {
+                work.arguments().filter(|argument| !argument.reads).try_for_each(check_range)?;
+            }
             let graph = graph_of(stream)?;
-            if graph.is_none() {
+            if graph.is_none() && !self.any_memory {
                 // Memory that a graph allocates is none before its launch.
                 work.arguments().try_for_each(check_memory)?;
             }
@@ -243,6 +282,17 @@ impl Place {
             let _ = release(device);
         }
     }
+}
+
+/// The number of devices.
+///
+/// # Errors
+/// The driver's.
+pub fn device_count() -> Result<c_int> {
+    call!(cuInit(0))?;
+    let mut count = 0;
+    call!(cuDeviceGetCount(&mut count))?;
+    Ok(count)
 }
 
 fn release(device: CUdevice) -> Result {
