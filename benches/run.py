@@ -305,6 +305,27 @@ def mathematics():
     return table
 
 
+def builds():
+    """Builds of the stand-ins for mathematical libraries."""
+    import builds as work
+
+    rows = [
+        (
+            library,
+            f"{seconds:.0f} s",
+            f"{max(sizes) / 1e6:.1f} MB" if sizes else "",
+            f"{compressed / 1e6:.1f} MB" if sizes else "",
+        )
+        for library, (seconds, sizes, compressed) in work.measured().items()
+    ]
+    heads = ["", "processor time of the build", "file", "all files in the wheel"]
+    table = Table("builds", "Builds of the stand-ins for mathematical libraries", heads, rows)
+    table.notes.append(
+        "Built one after the other from nothing, without link-time optimization, as CI builds them. A dependency counts for the first library that needs it."
+    )
+    return table
+
+
 def findings():
     """The cost of findings in kernels on the simulated driver."""
     import findings as work
@@ -430,6 +451,7 @@ SECTIONS = {
     "kernels": kernels,
     "host-loops": host_loops,
     "mathematics": mathematics,
+    "builds": builds,
     "findings": findings,
     "algorithms": algorithms,
     "instructions": instructions,
