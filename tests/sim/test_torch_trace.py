@@ -41,8 +41,7 @@ def test_methods_are_those_of_the_class_in_their_order() -> None:
     "change", [("PyInterpreterVTable {", "PyInterpreterTable {"), ("c10::DeviceType device_type,\n", "")]
 )
 def test_header_of_another_version_is_refused(change: tuple[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"PyInterpreterVTable|trace_gpu_memory_allocation"):
-        _methods(HEADER.replace(*change))
+    assert _methods(HEADER.replace(*change)) == []
 
 
 def test_object_has_a_method_at_each_place(simulator: str) -> None:

@@ -72,20 +72,16 @@ def _watch_torch(torch: ModuleType) -> None:
 
 
 def _methods(header: str) -> list[str]:
-    """Return the virtual methods of ``PyInterpreterVTable`` in the order of their table. A destructor has two places.
+    """Return the virtual methods of ``PyInterpreterVTable`` in the order of their table; none, if their arguments are others than those known.
 
-    :raises ValueError: the header has another class, or methods with other arguments.
+    A destructor has two places.
     """
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", header, flags=re.DOTALL)
-    found = re.search(r"struct (?:C10_API )?PyInterpreterVTable \{(.*?)^\};", text, flags=re.DOTALL | re.MULTILINE)
-    if not found:
-        raise ValueError("PyInterpreterVTable has another form")
-    declared = re.findall(r"\bvirtual\s[^;(]*?(~?\w+)\s*\(([^;]*?)\)[^;)]*;", found[1])
-    for name, arguments in declared:
-        if name.startswith("trace_gpu_memory_") and not re.fullmatch(
-            r"\s*[\w:]*DeviceType \w+,\s*uintptr_t \w+", arguments
-        ):
-            raise ValueError(f"{name} has other arguments")
+    found = re.search(r"struct\s(?:C10_API\s)?PyInterpreterVTable\s\{(.*?)^\};", text, flags=re.DOTALL | re.MULTILINE)
+    declared = re.findall(r"\bvirtual\s[^;(]*?(~?\w+)\s*\(([^;]*?)\)[^;)]*;", found[1]) if found else []
+    of_memory = [arguments for name, arguments in declared if name.startswith("trace_gpu_memory_")]
+    if not all(re.fullmatch(r"\s*[\w:]*DeviceType\s\w+,\s*uintptr_t\s\w+", arguments) for arguments in of_memory):
+        return []
     return [name for name, _ in declared for _ in range(2 if name.startswith("~") else 1)]
 
 
