@@ -323,6 +323,7 @@ square-warp: peers-warp ## run the tests of Warp built with the shared runtime, 
 documented: $(NEWEST_PYTHON) wheels ## install libraries as their pages say, one after the other, and compare what runs with docs/results/environments.md; UPDATE=1 writes it
 	$(call say,Libraries in environments as documented)
 	PYTHONPATH=tests $(BIN)/python -m environments.newest_python run 3.14 python3.14 -m documented
+	PYTHONPATH=tests $(BIN)/python -m documented 'JAX for Python 3.11'
 
 .PHONY: torch-operations
 torch-operations: peers-torch ## compare the operations of PyTorch that run with docs/results/pytorch-operations.md; UPDATE=1 writes it

@@ -19,7 +19,7 @@ from generated import is_updating
 
 from documented import page
 from documented.page import Result, Step
-from documented.probes import LIBRARIES
+from documented.probes import LIBRARIES, OLDER
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "documented"
@@ -28,7 +28,7 @@ SECONDS = 300
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="documented", description="Probe libraries that are installed as documented.")
-    parser.add_argument("libraries", nargs="*", help="libraries; without them all")
+    parser.add_argument("libraries", nargs="*", help="libraries; without them all of the newest Python")
     parser.add_argument("--python", default=sys.executable, help="the interpreter (this one)")
     parser.add_argument("--wheels", type=Path, default=ROOT / "dist", help="the folder with the wheels of this project")
     options = parser.parse_args()
@@ -38,7 +38,7 @@ def main() -> int:
     if len(wheels) != 2:
         parser.error(f"{options.wheels} has {len(wheels)} wheels of this project, and not two; run: make wheels")
     results = []
-    for library in options.libraries or LIBRARIES:
+    for library in options.libraries or [each for each in LIBRARIES if each not in OLDER]:
         results.append(probe(library, options.python, wheels))
         for step in results[-1].steps:
             print(f"{library} {results[-1].version}, {step.name}: {step.line or 'works'}", flush=True)

@@ -14,8 +14,8 @@ HEAD = """# Environments as documented
 
 `make documented` installs each library as its page says, its newest version, into a separate environment. Then it runs probes on the simulated driver,
 each in a separate process, and deletes the environment. It compares the results with this page, and `UPDATE=1` writes them. Versions are those of
-the last update. The interpreter is the newest for which most libraries have wheels, of Debian's unstable release. `--python` of `python -m documented`
-chooses another.
+the last update. The interpreter is the newest for which most libraries have wheels, of Debian's unstable release. The last JAX for Python 3.11 is installed
+by the interpreter of `.venv`. `--python` of `python -m documented` chooses another.
 [Libraries and features](../introduction.md#libraries-and-features-on-the-simulated-driver) states what runs apart from these probes.
 
 A refusal is the line that the program prints. A line without `cuarray-sim` is one of the library, which would fail so with a GPU too. `…` stands for a part that differs between runs, and for the rest of a long line.

