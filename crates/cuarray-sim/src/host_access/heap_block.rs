@@ -45,7 +45,8 @@ mod tests {
     #[cfg(target_env = "gnu")]
     #[test]
     fn block_of_malloc_has_its_bytes() {
-        for (size, alignment) in [(1 << 16, 16), (1 << 20, 16), (1 << 20, 4096), (10_000, 256)] {
+        let part = page_size() as usize * 5 / 2;
+        for (size, alignment) in [(1 << 17, 16), (1 << 20, 16), (1 << 20, 4096), (part, 256)] {
             // SAFETY: the alignment is a power of two, and the memory is freed once.
             unsafe {
                 let memory = libc::memalign(alignment, size);

@@ -4,6 +4,11 @@
 //! the program, system calls on those bytes would fail in a correct program. Files and sockets are read into large
 //! buffers, so the only page of a small allocation is closed for any of its bytes: it holds flags, counters and results.
 //! The bytes between the end of an allocation and the end of its page are unused, and do not matter.
+//!
+//! Pages have 4, 16 or 64 KiB, by the system. An allocation is small by its own size, whatever that of a page is.
+
+/// The size from which on an allocation may be a buffer that system calls fill in parts.
+const LARGE: u64 = 4096;
 
 /// The accesses that the host may still make to a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +31,7 @@ pub(super) fn closed(
     reads: &[(u64, u64)],
     writes: &[(u64, u64)],
 ) -> Vec<Closed> {
-    let small = behind - first < page;
+    let small = behind - first < LARGE;
     let whole = |ranges: Vec<(u64, u64)>| {
         let pages = ranges.into_iter().filter_map(|(start, end)| {
             let start = if small || start <= first { area.0 } else { start.next_multiple_of(page) };
@@ -76,11 +81,16 @@ mod tests {
     const PAGE: u64 = 0x1000;
 
     fn of(size: u64, reads: &[(u64, u64)], writes: &[(u64, u64)]) -> Vec<Closed> {
-        let area = (0x10000, 0x10000 + size.next_multiple_of(PAGE));
+        of_pages(PAGE, size, reads, writes)
+    }
+
+    /// The ranges to close of an allocation at the start of a page.
+    fn of_pages(page: u64, size: u64, reads: &[(u64, u64)], writes: &[(u64, u64)]) -> Vec<Closed> {
+        let area = (0x10000, 0x10000 + size.next_multiple_of(page));
         let shift = |ranges: &[(u64, u64)]| {
             ranges.iter().map(|(start, end)| (0x10000 + start, 0x10000 + end)).collect::<Vec<_>>()
         };
-        let closed = closed(area, (0x10000, 0x10000 + size), PAGE, &shift(reads), &shift(writes));
+        let closed = closed(area, (0x10000, 0x10000 + size), page, &shift(reads), &shift(writes));
         closed.into_iter().map(|(start, end, access)| (start - 0x10000, end - 0x10000, access)).collect()
     }
 
@@ -103,6 +113,19 @@ mod tests {
         assert_eq!(of(0x4000, &[(0x800, 0x2800)], &[]), [(0x1000, 0x2000, Read)]);
         assert_eq!(of(0x4000, &[], &[(0x800, 0x1800)]), []);
         assert_eq!(of(0x3800, &[], &[(0x1000, 0x3800)]), [(0x1000, 0x4000, Nothing)]);
+    }
+
+    #[test]
+    fn buffer_in_a_part_of_a_page_closes_only_in_full_use() {
+        for page in [0x4000, 0x10000] {
+            let size = page - 0x800;
+            assert_eq!(of_pages(page, size, &[], &[(0, 100)]), [], "system calls may fill the rest");
+            assert_eq!(of_pages(page, size, &[], &[(100, size)]), []);
+            assert_eq!(of_pages(page, size, &[(0, size)], &[]), [(0, page, Read)]);
+            assert_eq!(of_pages(page, 100, &[], &[(0, 4)]), [(0, page, Nothing)], "it holds no such buffer");
+            assert_eq!(of_pages(page, 3 * page, &[], &[(0x1000, 2 * page + 0x1000)]), [(page, 2 * page, Nothing)]);
+            assert_eq!(of_pages(page, 2 * page, &[(0, 0x1000)], &[(0x1000, page)]), [(0, page, Read)]);
+        }
     }
 
     #[test]

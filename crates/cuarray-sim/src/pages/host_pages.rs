@@ -193,7 +193,8 @@ mod tests {
     fn shared_pages_are_zeroed_pages_of_their_file() {
         let mut file = SharedFile::new(1 << 21).unwrap();
         for twofold in [false, true] {
-            let (one, two) = [5000, 1].map(|size| HostPages::shared(&mut file, size, twofold).unwrap()).into();
+            let sizes = [page_size() + 904, 1];
+            let (one, two) = sizes.map(|size| HostPages::shared(&mut file, size, twofold).unwrap()).into();
             assert_eq!(one.offset().unwrap() % page_size(), 0);
             assert!(one.offset().unwrap() + 2 * page_size() <= two.offset().unwrap());
             assert_eq!(one.guardable().is_some(), twofold);

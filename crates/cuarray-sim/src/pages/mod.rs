@@ -16,5 +16,6 @@ pub(crate) mod shared_file;
 pub(crate) fn page_size() -> u64 {
     // SAFETY: sysconf has no preconditions.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    u64::try_from(size).ok().filter(|size| size.is_power_of_two()).unwrap_or(4096)
+    // Whole pages of the largest size are whole pages of each size.
+    u64::try_from(size).ok().filter(|size| size.is_power_of_two()).unwrap_or(1 << 16)
 }

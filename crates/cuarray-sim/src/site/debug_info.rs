@@ -3,6 +3,7 @@
 //! Opening an object takes milliseconds.
 
 use super::object::path_of;
+use crate::pages::page_size;
 use addr2line::Loader;
 use cuarray_races::site::SourceLine;
 use object::{Object, ObjectSegment as _, ReadCache};
@@ -38,10 +39,8 @@ impl DebugInfo {
         let cache = ReadCache::new(File::open(path).ok()?);
         let file = object::File::parse(&cache).ok()?;
         let first = file.segments().map(|segment| segment.address()).min()?;
-        // SAFETY: the call has no preconditions.
-        let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
         // The dynamic linker maps whole pages.
-        let base = first - first % page;
+        let base = first - first % page_size();
         let own = file.section_by_name(".debug_info").is_some();
         let separate = if own { None } else { separate_files(path, &file).into_iter().find(|file| file.is_file()) };
         if lines && !own && separate.is_none() {

@@ -16,10 +16,16 @@ enum Shared {
 
 const ALL: [Shared; 3] = [Shared::Pinned, Shared::Managed, Shared::Registered];
 
-/// Allocates whole pages of the program's own memory.
+/// The size of a page, which is not the same on all systems.
+fn page() -> usize {
+    // SAFETY: the call has no preconditions.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
+}
+
+/// Allocates three pages of the program's own memory.
 fn program_memory() -> *mut u8 {
     // SAFETY: the size is not zero and the alignment is a power of two.
-    let memory = unsafe { std::alloc::alloc_zeroed(std::alloc::Layout::from_size_align(3 * 4096, 4096).unwrap()) };
+    let memory = unsafe { std::alloc::alloc_zeroed(std::alloc::Layout::from_size_align(3 * page(), page()).unwrap()) };
     assert!(!memory.is_null());
     keep(memory)
 }
@@ -34,7 +40,7 @@ fn shared(program: &Program, kind: Shared) -> *mut u8 {
         }
         Shared::Registered => {
             let memory = program_memory();
-            ok!(program, cuMemHostRegister_v2(memory.cast(), 3 * 4096, 0));
+            ok!(program, cuMemHostRegister_v2(memory.cast(), 3 * page(), 0));
             memory
         }
     }
@@ -42,7 +48,7 @@ fn shared(program: &Program, kind: Shared) -> *mut u8 {
 
 /// The bytes that the tests use of each kind; registered memory is used in whole pages.
 fn size(kind: Shared) -> usize {
-    if kind == Shared::Registered { 3 * 4096 } else { SIZE }
+    if kind == Shared::Registered { 3 * page() } else { SIZE }
 }
 
 /// Device memory that has been written.
@@ -187,29 +193,30 @@ fn accesses_by_the_driver_are_not_host_accesses() {
 #[test]
 fn host_access_beside_a_copy_on_one_page_has_no_findings() {
     let program = Program::new();
-    let (host, stream, device) = (program.pinned(SIZE), program.stream(1), written(&program, SIZE));
-    ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), 5000, stream));
-    write(host.wrapping_add(5000), 1);
+    let (size, copied) = (page() * 5 / 2, page() * 5 / 4);
+    let (host, stream, device) = (program.pinned(size), program.stream(1), written(&program, size));
+    ok!(program, cuMemcpyHtoDAsync_v2(device, host.cast(), copied, stream));
+    write(host.wrapping_add(copied), 1);
     clean(&program);
-    write(host.wrapping_add(4095), 1);
+    write(host.wrapping_add(page() - 1), 1);
     race(&program);
 }
 
 #[test]
 fn read_only_registered_memory_keeps_its_protection() {
     let program = Program::new();
-    let (stream, device) = (program.stream(1), written(&program, 4096));
+    let (stream, device) = (program.stream(1), written(&program, page()));
     let memory = program_memory();
     // SAFETY: the page belongs to this test.
-    assert_eq!(unsafe { libc::mprotect(memory.cast(), 4096, libc::PROT_READ) }, 0);
-    ok!(program, cuMemHostRegister_v2(memory.cast(), 4096, CU_MEMHOSTREGISTER_READ_ONLY));
-    ok!(program, cuMemcpyHtoDAsync_v2(device, memory.cast(), 4096, stream));
+    assert_eq!(unsafe { libc::mprotect(memory.cast(), page(), libc::PROT_READ) }, 0);
+    ok!(program, cuMemHostRegister_v2(memory.cast(), page(), CU_MEMHOSTREGISTER_READ_ONLY));
+    ok!(program, cuMemcpyHtoDAsync_v2(device, memory.cast(), page(), stream));
     ok!(program, cuStreamSynchronize(stream));
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let line = maps.lines().find(|line| line.starts_with(&format!("{:x}-", memory as usize))).unwrap();
     assert!(line.contains(" r--p "), "{line}");
     // SAFETY: as above.
-    assert_eq!(unsafe { libc::mprotect(memory.cast(), 4096, libc::PROT_READ | libc::PROT_WRITE) }, 0);
+    assert_eq!(unsafe { libc::mprotect(memory.cast(), page(), libc::PROT_READ | libc::PROT_WRITE) }, 0);
 }
 
 #[test]

@@ -19,8 +19,8 @@ unsafe impl Sync for Executable {}
 impl Executable {
     /// Maps pages with code. Returns `None` if the system refuses that, as hardened systems do.
     pub(super) fn new(code: &[u8]) -> Option<Executable> {
-        const PAGE: usize = 4096;
-        let bytes = code.len().checked_next_multiple_of(PAGE).filter(|bytes| *bytes > 0)?;
+        // The system maps, protects and unmaps whole pages. It refuses a mapping without bytes.
+        let bytes = code.len();
         let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a new private mapping at an address that the system chooses changes no other memory.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
