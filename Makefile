@@ -42,6 +42,7 @@ RMM_TESTS := tests/rmm_modules
 WARP_TESTS := tests/warp_modules
 NEWEST_PYTHON := build/newest-python/.installed
 AARCH64 := build/aarch64/.installed
+LARGE_PAGES := build/large-pages/.installed
 MEASURED := $(VENV)/.measured
 NVCC := build/nvcc/.installed
 NVJITLINK := build/nvjitlink/.installed
@@ -612,6 +613,15 @@ test-aarch64-python: $(AARCH64) ## the second part of `make test-aarch64`
 	PATH="$(ARM_PATH)" $(ON_ARM) run build/aarch64/venv/bin/python -m pytest tests/package tests/dlpack tests/c_interface --cuarray-sim --numprocesses 2 \
 	    -p no:cacheprovider --hypothesis-profile quick $(call expected_skips,aarch64)
 
+# cargo runs each program of tests in a separate machine, which has no files of this repository.
+.PHONY: test-large-pages
+test-large-pages: $(AARCH64) $(LARGE_PAGES) ## run the Rust tests of the driver for aarch64 on a machine with pages of 16 KiB, which qemu emulates; needs Debian's cross compiler and qemu-system-arm
+	$(call say,Rust tests with pages of 16 KiB)
+	$(need_arm)
+	rustup target add $(ARM)
+	$(ARM_SETTINGS) CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="env -C $(CURDIR) $(BIN)/python -m environments.large_pages" \
+	    cargo test --no-fail-fast --profile quick --target $(ARM) -p cuarray-sim --lib --test driver -- --skip error_codes::documented
+
 # The compiler checks the code and links nothing, so no tool of Windows is needed.
 WINDOWS := x86_64-pc-windows-gnu
 
@@ -753,7 +763,8 @@ $(WARP): requirements/warp.txt tests/peers/build_warp.py tests/peers/nvidia_whee
 $(DISTRIBUTED): requirements/distributed.txt $(ENVIRONMENT) | $(PEERS)
 $(NEWEST_PYTHON): requirements/newest-python.txt | $(TOOLS)
 $(AARCH64): requirements/test.txt | $(TOOLS)
-$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON) $(AARCH64) $(PYLIBCUDF) $(DISTRIBUTED) $(RMM) $(WARP):
+$(LARGE_PAGES): | $(TOOLS)
+$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON) $(AARCH64) $(LARGE_PAGES) $(PYLIBCUDF) $(DISTRIBUTED) $(RMM) $(WARP):
 	@$(BIN)/python -m environments $@
 
 # cargo runs first, as pip would hide its progress. The build of the wheel then has nothing to compile.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from . import aarch64, newest_python, steps, warp
+from . import aarch64, large_pages, newest_python, steps, warp
 
 
 class Environment(NamedTuple):
@@ -56,6 +56,11 @@ ENVIRONMENTS = {
         "Python for aarch64, and qemu, of Debian's stable release",
         "125 MB to download, 220 MB on disk",
         aarch64.install,
+    ),
+    "build/large-pages/.installed": Environment(
+        "a kernel for aarch64 with pages of 16 KiB, of Debian's stable release",
+        "110 MB to download, 38 MB on disk",
+        large_pages.install,
     ),
     ".venv-pylibcudf/.pylibcudf": Environment("pylibcudf", "310 MB to download, 800 MB on disk", steps.pylibcudf),
     ".venv-distributed/.distributed": Environment(

@@ -103,7 +103,9 @@ def test_night_has_the_checks_that_are_too_long_for_a_push() -> None:
                 "test-distributed",
                 "square-rmm",
                 "square-warp",
-                "test-aarch64",
+                "test-aarch64-rust",
+                "test-aarch64-python",
+                "test-large-pages",
                 "documented",
             ),
         ]
