@@ -42,25 +42,6 @@ impl Round {
     }
 }
 
-/// How a warp that waits at a barrier with all lanes goes on in generated code. It is apart from the warp, whose parts lie far from each other.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Resume {
-    /// The barrier, and the number of times that it had been completed when the warp arrived.
-    pub number: u8,
-    pub turn: u32,
-    pub pc: u32,
-    pub frame: u32,
-    pub local_base: u32,
-    /// The addresses of the registers of the frame, and of the scalars.
-    pub registers: u64,
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
-    pub scalars: u64,
-    /// The code, and its block with the next instruction.
-    pub code: u64,
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
-    pub block: u32,
-}
-
 /// An arrival at a barrier.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Arrival {
@@ -140,9 +121,6 @@ pub(crate) struct Block {
     pub warps: Vec<Box<Warp>>,
     /// The warps that have not started, as bits. Between the turns of the block, it has none.
     pub unstarted: u32,
-    /// How the warps go on that are in `resumable` as bits, because they have not run since they have arrived at their barriers.
-    pub resumes: [Resume; 32],
-    pub resumable: u32,
     pub barriers: [Barrier; BARRIERS],
     /// The barriers that threads have arrived at, as bits.
     begun: u32,
@@ -421,7 +399,6 @@ impl Machine<'_> {
         self.watch_block(number, warps as usize);
         self.block.warps.resize_with(warps as usize, Warp::ended);
         self.block.unstarted = u32::MAX.checked_shr(32 - warps).unwrap_or(0);
-        self.block.resumable = 0;
         if self.has_clusters() {
             // Blocks of a cluster look at each other before their first turns.
             self.start_warps();
@@ -486,7 +463,6 @@ impl Machine<'_> {
                     continue;
                 }
                 swap(&mut self.warp, &mut self.block.warps[index]);
-                self.block.resumable &= !(1 << index);
                 let started = self.executed;
                 let longest = self.turns.length(self.round.longest);
                 let pause = self.run_warp(longest);

@@ -4,9 +4,9 @@
 //! these loops.
 
 use super::Machine;
-use super::block::{Resume, Round};
+use super::block::Round;
 use super::launch::Launch;
-use super::warp::{Fragment, Waiting};
+use super::warp::{Fragment, Waiting, Warp};
 use std::mem::swap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,26 +58,25 @@ impl Machine<'_> {
     }
 
     /// Ends the turn of the running warp, whose only fragment waits at a barrier, or that has ended, and begins that of the next warp, as
-    /// [`Machine::run_block`] does. Does so only if the next warp can go on in the same code, and if nothing else is due between the turns.
-    /// Otherwise, changes nothing, and returns `None`.
-    #[inline(always)]
-    pub(crate) fn pass_on(&mut self, code: u64) -> Option<Resume> {
+    /// [`Machine::run_block`] does. Does so only if `f` holds for the next warp and its only fragment, which can run, and if nothing else is
+    /// due between the turns. Otherwise, changes nothing, and returns `false`.
+    #[inline]
+    pub(crate) fn pass_on(&mut self, f: impl FnOnce(&Warp, &Fragment) -> bool) -> bool {
         let Round { index, place, .. } = self.round;
         let (count, executed) = (self.block.warps.len(), self.executed);
         if self.is_turn_due() {
-            return None;
+            return false;
         }
         let has_ended = match *self.warp.fragments.as_slice() {
             [] => true,
             [Fragment { waiting: Waiting::Barrier { result: false, .. }, .. }] => false,
-            _ => return None,
+            _ => return false,
         };
         // The running warp is not in the list during its turn. Warps without threads have no turns.
         let at = |place: usize| self.turns.warp(place, 0, count);
         let has_turn = |place: usize| {
             let other = at(place);
-            let waits = || !self.block.warps[other].fragments.is_empty();
-            other != index && (self.block.resumable >> other & 1 == 1 || self.is_unstarted(other) || waits())
+            other != index && (!self.block.warps[other].fragments.is_empty() || self.is_unstarted(other))
         };
         // The places behind that of the running warp, and then those before it.
         let mut next = (place, false);
@@ -85,17 +84,17 @@ impl Machine<'_> {
             next = match next {
                 (at, again) if at < count => (at + 1, again),
                 (_, false) => (0, true),
-                (_, true) => return None,
+                (_, true) => return false,
             };
         }
         let (next, again) = next;
         let to = at(next);
-        let resume = self.block.resumes[to];
-        let waits = self.block.barriers[usize::from(resume.number)].turn == resume.turn;
-        if self.block.resumable >> to & 1 == 0 || waits || resume.code != code {
-            return None;
+        let warp = &self.block.warps[to];
+        let [fragment] = *warp.fragments.as_slice() else { return false };
+        let waited = matches!(fragment.waiting, Waiting::Barrier { result: false, .. });
+        if !waited || warp.poll.armed || !self.can_run(&fragment) || !f(warp, &fragment) {
+            return false;
         }
-        self.block.resumable &= !(1 << to);
         swap(&mut self.warp, &mut self.block.warps[index]);
         if again {
             self.round.begin(executed, self.block.changes);
@@ -104,12 +103,10 @@ impl Machine<'_> {
         self.round.waits &= !has_ended;
         (self.round.index, self.round.place) = (to, next + 1);
         swap(&mut self.warp, &mut self.block.warps[to]);
-        self.warp.fragments.clear();
-        self.warp.deferred = None;
         self.warp_end = executed + self.turns.length(self.round.longest);
-        (self.polls.live, self.polls.ended) = (false, false);
-        self.begin_whole(&resume);
-        Some(resume)
+        self.begin_polls();
+        self.take_up_alone();
+        true
     }
 
     /// Ends the running warp, all of whose threads exit, and begins the next one in its place, with its frame, or the first one of the next block.

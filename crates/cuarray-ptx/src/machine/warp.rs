@@ -7,7 +7,6 @@
 
 use super::Machine;
 use super::barrier_use::Apart;
-use super::block::Resume;
 use super::members::Together;
 use super::native::Deferred;
 use super::polls::Poll;
@@ -274,8 +273,7 @@ impl Machine<'_> {
             if !self.can_run(fragment) {
                 return false;
             }
-            self.rotated = false;
-            self.take_up(0);
+            self.take_up_alone();
             return true;
         }
         self.wake();
@@ -352,14 +350,11 @@ impl Machine<'_> {
         }
     }
 
-    /// Makes all lanes of the warp, which were together at a barrier, the running fragment.
-    #[inline(always)]
-    pub(super) fn begin_whole(&mut self, resume: &Resume) {
-        (self.pc, self.active, self.frame, self.limit) = (resume.pc, u32::MAX, resume.frame, u32::MAX);
-        (self.rotated, self.resumed, self.forced) = (false, false, false);
-        self.shapes.forget();
-        (self.bases[0], self.local_base) = (resume.registers as *mut _, resume.local_base);
-        self.turn_end = (self.executed + TURN).min(self.warp_end);
+    /// Makes the only fragment of the warp, which can run, the running one.
+    #[inline]
+    pub(super) fn take_up_alone(&mut self) {
+        self.rotated = false;
+        self.take_up(0);
     }
 
     /// Makes a fragment the running one.

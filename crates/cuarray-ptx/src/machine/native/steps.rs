@@ -10,8 +10,7 @@ use super::value::Kind;
 use super::written::forget_shared;
 use crate::grammar::types::Width;
 use crate::machine::Machine;
-use crate::machine::block::Resume;
-use crate::machine::warp::{Fragment, Waiting};
+use crate::machine::warp::{Fragment, Warp};
 use iced_x86::code_asm::*;
 
 impl Emitter<'_> {
@@ -107,54 +106,38 @@ impl Machine<'_> {
         true
     }
 
-    /// Lets the next warp run on behind the barrier at which it waited, if it can go on in the running code. `exit` is the way out at which the
-    /// running warp would leave, if it waits. Otherwise, it has ended.
-    #[inline(always)]
+    /// Lets the next warp run on behind the barrier at which it waited, if its values are as the running code expects them there. `exit` is
+    /// the way out at which the running warp would leave, if it waits. Otherwise, it has ended.
+    #[inline]
     pub(super) fn pass_to_next(&mut self, context: &mut Context, exit: Option<u32>) -> bool {
         if self.active != 0 || self.fault.is_some() || self.panic.is_some() {
             return false;
         }
         // SAFETY: the exits are those of the running code, which is kept as long as the program.
         let compiled = unsafe { &*context.compiled };
-        let (exit, index) = (exit.map(|exit| &compiled.exits[exit as usize]), self.round.index);
-        if let Some(block) = exit.and_then(|exit| exit.resumes) {
-            self.note_resume(context, block);
+        let exit = exit.map(|exit| &compiled.exits[exit as usize]).filter(|exit| !exit.linear.is_empty());
+        let mut block = 0;
+        let waits_there = |warp: &Warp, fragment: &Fragment| {
+            // An exit without registers is not remembered, so it cannot be recognized.
+            let Some(Deferred { exit, frame }) = warp.deferred.as_ref() else { return false };
+            if !warp.plain || fragment.mask != u32::MAX || *frame != fragment.frame {
+                return false;
+            }
+            let Some(resumes) = compiled.resumes(*exit) else { return false };
+            block = resumes;
+            true
+        };
+        self.warp.deferred = exit.map(|exit| Deferred { exit: exit.into(), frame: context.number });
+        if !self.pass_on(waits_there) {
+            self.warp.deferred = None;
+            return false;
         }
-        let Some(resume) = self.pass_on(context.compiled as u64) else { return false };
-        if let Some(exit) = exit.filter(|exit| !exit.linear.is_empty()) {
-            // The running warp was exchanged for the next one.
-            self.block.warps[index].deferred = Some(Deferred { exit: exit.into(), frame: context.number });
-        }
-        context.resume = compiled.memory.at(compiled.entries[resume.block as usize].offset) as u64;
-        (self.mask, self.write) = (u32::MAX, u32::MAX);
-        (context.frame, context.number, context.scalars) = (resume.registers, resume.frame, resume.scalars);
-        (context.stable, context.limit) = (1, u32::MAX);
+        self.warp.deferred = None;
+        context.resume = compiled.memory.at(compiled.entries[block as usize].offset) as u64;
+        (self.mask, self.write) = (self.active, self.active | self.warp.dead);
+        (context.frame, context.number) = (self.bases[0] as u64, self.frame);
+        context.scalars = self.warp.scalars.as_mut_ptr() as u64;
+        (context.stable, context.limit) = (1, self.limit);
         true
-    }
-
-    /// Notes how the running warp goes on at a block of the running code, if all its lanes wait at a barrier.
-    #[inline(always)]
-    fn note_resume(&mut self, context: &Context, block: u32) {
-        let index = self.round.index;
-        let &[Fragment { pc, mask: u32::MAX, frame, waiting: Waiting::Barrier { number, turn, result: false }, .. }] =
-            self.warp.fragments.as_slice()
-        else {
-            return;
-        };
-        if !self.warp.plain || self.warp.poll.armed || frame != context.number {
-            return;
-        }
-        self.block.resumes[index] = Resume {
-            number,
-            turn,
-            pc,
-            frame,
-            local_base: self.local_base,
-            registers: context.frame,
-            scalars: context.scalars,
-            code: context.compiled as u64,
-            block,
-        };
-        self.block.resumable |= 1 << index;
     }
 }

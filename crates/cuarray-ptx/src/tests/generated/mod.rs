@@ -173,3 +173,23 @@ fn warps_wait_for_one_whose_turn_has_ended() {
         assert_eq!(left_by(&run, Way::Unrecorded), left_by(&run, Way::Generated), "{order:?}");
     }
 }
+
+/// Each thread counts in shared memory, and adds the sum of its own place behind the last barrier.
+#[test]
+fn warps_keep_their_registers_behind_barriers_over_several_blocks() {
+    let source = ".visible .entry k(.param .u64 out) { .reg .pred %p; .reg .b32 %t, %c, %i, %v, %w, %s; .reg .b64 %out, %a, %l;\n\
+        .shared .align 4 .b32 bins[256]; ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; mov.u32 %s, bins;\n\
+        mad.lo.u32 %w, %t, 4, %s; mov.u32 %v, 0; st.shared.u32 [%w], %v; bar.sync 0;\n\
+        mad.lo.u32 %i, %c, 256, %t;\n\
+        L: mul.lo.u32 %v, %i, 40503; shr.u32 %v, %v, 7; and.b32 %v, %v, 255; mad.lo.u32 %v, %v, 4, %s; atom.shared.add.u32 %v, [%v], 1;\n\
+        add.u32 %i, %i, 4096; setp.lt.u32 %p, %i, 262144; @%p bra L; bar.sync 0;\n\
+        ld.shared.u32 %v, [%w]; mul.wide.u32 %l, %t, 4; add.u64 %a, %out, %l; red.global.add.u32 [%a], %v; ret; }";
+    let mut sums = vec![0_u64; 128];
+    let run = Run { source, grid: [16, 1, 1], threads: [256, 1, 1], ..Run::default() };
+    let outcome = run.over(&mut [&mut sums]);
+    assert!(outcome.fault.is_none() && outcome.races.is_empty(), "{outcome:?}");
+    let mut expected = [0_u32; 256];
+    (0..262_144_u32).for_each(|index| expected[(index.wrapping_mul(40503) >> 7) as usize & 255] += 1);
+    let sums: Vec<u32> = sums.iter().flat_map(|pair| [*pair as u32, (*pair >> 32) as u32]).collect();
+    assert_eq!(sums, expected);
+}
