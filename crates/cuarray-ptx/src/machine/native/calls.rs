@@ -4,8 +4,7 @@ use super::context::{Context, Site};
 use crate::machine::access_mode::{GENERIC, GLOBAL, SHARED, space};
 use crate::machine::branching::{self, BarrierKind};
 use crate::machine::program::{Exec, Instruction, LEFT_OUT, UNGUARDED};
-use crate::machine::region;
-use crate::machine::{Flow, Machine};
+use crate::machine::{Flow, Machine, region};
 use crate::races::order::BARRIERS;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

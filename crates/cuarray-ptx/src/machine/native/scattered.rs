@@ -60,7 +60,7 @@ impl Emitter<'_> {
                     return Ok(false);
                 };
                 let mut missed = self.missing(pc, (site, span as u64), &live);
-                let pattern = Pattern::of_lanes(&distances, access.size as u64, stores);
+                let pattern = Pattern::of_lanes(&distances, low, access.size as u64, stores);
                 self.check_address((address, access.far, first, span), true, &mut missed, pattern)?;
                 missed
             }

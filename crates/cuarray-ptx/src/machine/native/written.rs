@@ -41,9 +41,8 @@ impl Pattern {
         Pattern { distances, bytes: if groups.rows { GROUP as u64 * size } else { size }, members, marks }
     }
 
-    /// As [`Pattern::new`], for the elements of lanes at any distances.
-    pub(super) fn of_lanes(distances: &[i64; 32], size: u64, marks: bool) -> Pattern {
-        let low = distances.iter().min().copied().unwrap_or(0);
+    /// As [`Pattern::new`], for the elements of lanes at any distances, with the least one.
+    pub(super) fn of_lanes(distances: &[i64; 32], low: i64, size: u64, marks: bool) -> Pattern {
         let distances = distances.iter().map(|distance| distance - low).collect();
         Pattern { distances, bytes: size, members: vec![0], marks }
     }
