@@ -32,7 +32,8 @@ pub use machine::cluster::RANK_SHIFT;
 pub use machine::program::{Function, Location, Parameter, Program, Synchronization, Variable};
 pub use machine::{
     AccessKind, Alias, Code, Fault, FaultKind, KernelOrder, Launch, Misuse, MisuseKind, NoService, Outcome, Outlook,
-    Progress, Reason, Region, Service, Strength, TouchedRange, Used, WaitingThreads, Writer, WriterState, execute,
+    Pieces, Progress, Reason, Region, Service, Strength, TouchedRange, Used, WaitingThreads, Writer, WriterState,
+    execute,
 };
 pub use races::causality::{GRID_WORKSPACE, Scope, Why};
 pub use races::{Access, Race, Wait};

@@ -60,7 +60,7 @@
 //!     let bytes = Region::row(0x1000, 64);
 //!
 //!     detector.allocate(call("alloc"), Block::new(0x1000, 64, "device", 0), false);
-//!     let fill = detector.issue(&mut producer, call("fill"), Effect::Fill(bytes));
+//!     let fill = detector.issue(&mut producer, call("fill"), Effect::Fill(bytes.clone()));
 //!     if with_edge {
 //!         detector.join(&mut consumer, &fill.clock);
 //!     }

@@ -130,7 +130,7 @@ impl Machine<'_> {
         self.touch_row(region.start.wrapping_add(first), (size, step), kind, digests, pc);
     }
 
-    /// Compares an access to global memory with recorded ones. The lanes access one address, or consecutive ones, as `step` tells.
+    /// Compares an access to global memory with recorded ones. The lanes access one address, or aligned elements at a distance of `step` bytes.
     pub(super) fn touch_row(
         &mut self,
         address: u64,
@@ -152,7 +152,7 @@ impl Machine<'_> {
         while lane < 32 {
             let offset = (place(lane) % PAGE) as u32;
             // Elements are aligned, so a page has whole ones. With a step of 0, all are one element.
-            let count = (PAGE as u32 - offset).checked_div(step).unwrap_or(32).clamp(1, 32 - lane);
+            let count = if step == 0 { 32 } else { (PAGE as u32 - offset).div_ceil(step) }.min(32 - lane);
             let lanes = u32::MAX >> (32 - count) << lane;
             access.touch(place(lane) / PAGE, &Row { offset, size, step, lane, lanes }, &mut sink);
             lane += count;

@@ -1,4 +1,4 @@
-//! The memory that a launch can access, as a snapshot of the allocations, and the ranges that it accessed.
+//! The memory that a launch can access, as a snapshot of the allocations.
 
 /// The kind of an access to a range of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,68 +21,6 @@ pub enum Strength {
     Device,
     /// A strong access for all threads of all devices, and for the host (`.sys`, `volatile`).
     System,
-}
-
-/// A range of device memory that a launch has accessed: all of it, or pieces of one length at equal distances.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TouchedRange {
-    /// The first address.
-    pub start: u64,
-    /// The address behind the last byte.
-    pub end: u64,
-    /// The bytes of each piece.
-    pub length: u64,
-    /// The bytes from the start of a piece to that of the next one; zero if there is one piece.
-    pub step: u64,
-    /// The kind of the accesses.
-    pub kind: AccessKind,
-    /// The strength of the accesses; weak for updates.
-    pub strength: Strength,
-    /// Whether the launch may have released all of these accesses to other launches: a release followed them.
-    pub released: bool,
-    /// Whether all of these accesses may be ordered after other launches: an acquire preceded them.
-    pub acquired: bool,
-}
-
-impl TouchedRange {
-    /// The number of pieces.
-    #[inline]
-    pub fn count(&self) -> u64 {
-        (self.end - self.start - self.length).checked_div(self.step).unwrap_or(0) + 1
-    }
-
-    /// The pieces in ascending order: each from its first address to the address behind its last byte.
-    #[inline]
-    pub fn pieces(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
-        self.pieces_behind(self.start)
-    }
-
-    /// The pieces that end behind an address.
-    #[inline]
-    pub fn pieces_behind(&self, address: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let (TouchedRange { start, length, step, .. }, count) = (*self, self.count());
-        let passed = address
-            .checked_sub(start + length)
-            .map_or(0, |beyond| beyond.checked_div(step).map_or(1, |pieces| pieces + 1));
-        (passed..count).map(move |index| (start + index * step, start + index * step + length))
-    }
-
-    /// A piece of the same accesses.
-    #[inline]
-    pub fn piece(&self, start: u64, end: u64) -> TouchedRange {
-        TouchedRange { start, end, length: end - start, step: 0, ..*self }
-    }
-
-    /// Adds a piece behind the last one, if it is as long as the others, and as far from the last one as they are from each other. Returns whether it did.
-    #[inline]
-    pub fn takes(&mut self, start: u64, end: u64) -> bool {
-        let distance = start - (self.end - self.length);
-        let fits = end - start == self.length && (self.step == 0 || self.step == distance);
-        if fits {
-            (self.end, self.step) = (end, distance);
-        }
-        fits
-    }
 }
 
 /// A range of device memory that a launch can access.

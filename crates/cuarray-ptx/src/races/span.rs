@@ -169,20 +169,19 @@ impl Row {
         let (first, step) = (self.offset >> shift, self.step >> shift);
         let whole = (self.offset | self.step) & ((1 << shift) - 1) == 0;
         let regular = whole && step <= Lanes::WIDEST && self.size <= self.step;
-        let mut open: Option<(usize, u32)> = None;
-        let mut row = |(line, pieces): (usize, u32)| {
-            let start = first as i32 - line as i32 * 32 - (self.lane * step) as i32;
-            f(line, pieces, Lanes::row(start, step));
-        };
-        if regular {
-            for lane in bits(self.lanes) {
-                let start = first + (lane - self.lane) * step;
-                lines(start, start + ((self.size - 1) >> shift), |line, pieces| match &mut open {
-                    Some(open) if open.0 == line => open.1 |= pieces,
-                    _ => open.replace((line, pieces)).into_iter().for_each(&mut row),
-                });
+        let lanes = self.lanes >> (self.lanes.trailing_zeros() & 31);
+        if regular && lanes & lanes.wrapping_add(1) == 0 {
+            let from = first + (self.lanes.trailing_zeros() - self.lane) * step;
+            let width = ((self.size - 1) >> shift) + 1;
+            let end = from + (lanes.count_ones() - 1) * step + width;
+            for line in from / 32..end.div_ceil(32) {
+                let start = from as i32 - line as i32 * 32;
+                let pieces = repeated(start.rem_euclid(step as i32) as u32, (step, width));
+                let behind = u32::MAX >> (line * 32 + 32).saturating_sub(end);
+                let pieces = pieces & u32::MAX << start.max(0) & behind;
+                f(line as usize, pieces, Lanes::row(start - ((self.lanes.trailing_zeros() * step) as i32), step));
             }
-            return open.into_iter().for_each(row);
+            return;
         }
         for lane in bits(self.lanes) {
             let offset = self.offset + (lane - self.lane) * self.step;
@@ -191,6 +190,15 @@ impl Row {
             });
         }
     }
+}
+
+/// The pieces of a line with elements of `width` pieces, at a distance of `step`, where one of them starts at the piece `start`, below `step`.
+#[inline(always)]
+fn repeated(start: u32, (step, width): (u32, u32)) -> u32 {
+    let element = ones(0, width);
+    // The element in front of the first one may end in the line.
+    let before = element.checked_shr(step - start).unwrap_or(0);
+    (start..32).step_by(step as usize).fold(before, |all, at| all | element << at)
 }
 
 /// Calls `f` with the lines of a range of pieces, and the pieces in each.

@@ -15,16 +15,7 @@ fn accessed_ranges_are_exact() {
     assert_eq!(b[3], 0x4000_0000);
     assert_eq!(
         outcome.touched[0],
-        TouchedRange {
-            start: BASE + 8,
-            end: BASE + 8 + 192,
-            length: 192,
-            step: 0,
-            kind: AccessKind::Read,
-            strength: crate::Strength::Weak,
-            released: false,
-            acquired: false
-        }
+        TouchedRange::new(AccessKind::Read, crate::Strength::Weak).piece(BASE + 8, BASE + 8 + 192)
     );
     let stores: Vec<&TouchedRange> =
         outcome.touched.iter().filter(|touched| touched.kind == AccessKind::Write).collect();

@@ -46,7 +46,7 @@ impl Detector {
     }
 
     /// The accesses as the history shows them: the bytes from the first to the last in each allocation.
-    pub(super) fn hulls(&self, touches: impl Iterator<Item = (Region, AccessKind)>) -> Box<[Access]> {
+    pub(super) fn hulls<'t>(&self, touches: impl Iterator<Item = (&'t Region, AccessKind)>) -> Box<[Access]> {
         let mut hulls: BTreeMap<(u64, bool), (AccessKind, u64, u64)> = BTreeMap::new();
         let mut last: Option<(&Block, AccessKind, (u64, u64))> = None;
         let mut add = |(block, kind, (start, end)): (u64, AccessKind, (u64, u64))| {

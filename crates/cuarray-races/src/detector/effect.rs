@@ -71,13 +71,13 @@ impl Effect {
     /// The boxes that are known to be read and written.
     pub fn touches(&self) -> Vec<(Region, AccessKind)> {
         match self {
-            Effect::Fill(region) => vec![(*region, AccessKind::Write)],
+            Effect::Fill(region) => vec![(region.clone(), AccessKind::Write)],
             Effect::Copy { from, to, .. } => {
-                let from = from.iter().map(|from| (*from, AccessKind::Read));
-                from.chain([(*to, AccessKind::Write)]).collect()
+                let from = from.iter().map(|from| (from.clone(), AccessKind::Read));
+                from.chain([(to.clone(), AccessKind::Write)]).collect()
             }
             Effect::Touches(touches) | Effect::Ran { touches, .. } => touches.clone(),
-            Effect::HostAccess(region, access) => vec![(*region, *access)],
+            Effect::HostAccess(region, access) => vec![(region.clone(), *access)],
             Effect::Unknown | Effect::Allocate { .. } | Effect::Free { .. } => Vec::new(),
             Effect::Load { .. } | Effect::Unload { .. } => Vec::new(),
         }
@@ -85,23 +85,20 @@ impl Effect {
 
     /// The accesses of work that has run, and of the host.
     pub(super) fn by_manner(&self) -> Vec<(Region, AccessKind, Manner)> {
-        let weak = |touches: &[(Region, AccessKind)]| {
-            touches.iter().map(|(region, access)| (*region, *access, Manner::default())).collect::<Vec<_>>()
-        };
+        let weak = |(region, access): &(Region, AccessKind)| (region.clone(), *access, Manner::default());
         match self {
             Effect::Ran { touches, strong, .. } => {
                 let mut all = Vec::with_capacity(strong.len() + touches.len());
                 // Writes come first: the work reads no unwritten bytes where it has written before.
                 for reads in [false, true] {
                     let alike = |access: &AccessKind| (*access == AccessKind::Read) == reads;
-                    all.extend(strong.iter().copied().filter(|(_, access, _)| alike(access)));
-                    let touches = touches.iter().filter(|(_, access)| alike(access));
-                    all.extend(touches.map(|(region, access)| (*region, *access, Manner::default())));
+                    all.extend(strong.iter().filter(|(_, access, _)| alike(access)).cloned());
+                    all.extend(touches.iter().filter(|(_, access)| alike(access)).map(weak));
                 }
                 all
             }
-            Effect::HostAccess(region, access) => vec![(*region, *access, Manner::HOST)],
-            Effect::Touches(touches) => weak(touches),
+            Effect::HostAccess(region, access) => vec![(region.clone(), *access, Manner::HOST)],
+            Effect::Touches(touches) => touches.iter().map(weak).collect(),
             _ => Vec::new(),
         }
     }

@@ -25,10 +25,10 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// The knowledge that an operation of a device gains by strong accesses to boxes, if its widest acquire includes the releases.
+    /// The knowledge that an operation of a device gains by strong accesses, if its widest acquire includes the releases.
     pub(super) fn heard(
         &self,
-        regions: &[Region],
+        regions: &[&Region],
         operation: &Operation,
         device: Option<i32>,
         retired: &Retired,

@@ -93,22 +93,23 @@ mod tests {
     }
 
     /// The ordinals of the two sides of each race after a conditional operation with two nested fills. Other operations
-    /// are issued before them: one that follows the conditional operation, and one in another stream.
-    fn races(nested: [Region; 2], joined: bool, following: Region, beside: Region) -> Vec<[u64; 2]> {
+    /// are issued before them: one that follows the conditional operation, and one in another stream. Each fills a first address and a length.
+    fn races(nested: [(u64, u64); 2], joined: bool, following: (u64, u64), beside: (u64, u64)) -> Vec<[u64; 2]> {
+        let fill = |(start, length)| Effect::Fill(Region::row(start, length));
         let mut detector = Detector::new(HostThreads::InOrderOfCalls);
         let [mut one, mut other] = [1, 2].map(|handle| detector.new_lane(LaneKind::NonBlocking, handle, Some(0)));
         detector.allocate(caller(), Block::new(0, 64, "device", 0), true);
         let outer = detector.issue(&mut one, caller(), Effect::Unknown);
         let [(mut first, promise), (mut second, also)] = [0, 1].map(|_| detector.nested_lane(Some(0)));
         [promise, also].iter().for_each(|promise| detector.join(&mut one, promise));
-        detector.issue(&mut one, caller(), Effect::Fill(following));
-        detector.issue(&mut other, caller(), Effect::Fill(beside));
+        detector.issue(&mut one, caller(), fill(following));
+        detector.issue(&mut other, caller(), fill(beside));
         detector.join(&mut first, &outer.clock);
         let ticket = detector.issue_within(&mut first, caller());
-        detector.ran_within(&outer, &ticket, Effect::Fill(nested[0]));
+        detector.ran_within(&outer, &ticket, fill(nested[0]));
         detector.join(&mut second, if joined { &ticket.clock } else { &outer.clock });
         let ticket = detector.issue_within(&mut second, caller());
-        detector.ran_within(&outer, &ticket, Effect::Fill(nested[1]));
+        detector.ran_within(&outer, &ticket, fill(nested[1]));
         detector.resolve(&outer, &[]);
         assert!(detector.is_settled());
         let findings = detector.report(false).findings;
@@ -117,13 +118,13 @@ mod tests {
 
     #[test]
     fn nested_operations_come_before_what_follows_their_operation() {
-        let all = Region::row(0, 64);
-        assert_eq!(races([all, all], true, all, Region::row(64, 1)), Vec::<[u64; 2]>::new());
+        let all = (0, 64);
+        assert_eq!(races([all, all], true, all, (64, 1)), Vec::<[u64; 2]>::new());
     }
 
     #[test]
     fn nested_operations_race_with_each_other_without_an_edge() {
-        let (all, none) = (Region::row(0, 64), Region::row(64, 1));
+        let (all, none) = ((0, 64), (64, 1));
         // The allocation is operation 1, the outer one 2; two others are issued before the nested ones.
         assert_eq!(races([all, all], false, none, none), [[5, 6]]);
     }
@@ -155,8 +156,8 @@ mod tests {
 
     #[test]
     fn nested_operation_races_with_another_stream() {
-        let (all, none) = (Region::row(0, 64), Region::row(64, 1));
-        let races = races([all, all], true, none, Region::row(0, 8));
+        let (all, none) = ((0, 64), (64, 1));
+        let races = races([all, all], true, none, (0, 8));
         assert_eq!(races, [[6, 4]]);
     }
 }

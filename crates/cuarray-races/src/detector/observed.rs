@@ -91,7 +91,7 @@ impl Observed {
 
     /// Enters many accesses of one kind to one allocation.
     fn touch_together(&mut self, shadow: &mut Shadow, touches: &[Touches], by: &Observer<'_>, reads: &Reads<'_>) {
-        let (first, access, manner) = touches[0];
+        let (ref first, access, manner) = touches[0];
         let end = touches[touches.len() - 1].0.end();
         if access == AccessKind::Read && shadow.has_unwritten(first.start(), end) {
             self.unwritten.extend(touches.iter().filter_map(|(region, ..)| reads.unwritten(shadow, region)));
@@ -108,17 +108,19 @@ impl Observed {
                 false => ranges.extend(region.rows()),
             }
         }
-        self.races.push((shadow.access_ranges(ranges.into(), access, &by), access));
+        if !ranges.is_empty() {
+            self.access(shadow, &Region::listed(ranges.into()), access, &by);
+        }
     }
 
     fn touch(&mut self, shadow: &mut Shadow, touch: &Touches, by: &Observer<'_>, reads: &Reads<'_>) {
-        let (region, access, manner) = *touch;
+        let (ref region, access, manner) = *touch;
         if !shadow.holds(region.start()) && !shadow.admits(region.start()) {
-            self.stray.push((region, access));
+            self.stray.push((region.clone(), access));
         } else if access == AccessKind::Read {
-            self.unwritten.extend(reads.unwritten(shadow, &region));
+            self.unwritten.extend(reads.unwritten(shadow, region));
         }
-        self.access(shadow, &region, access, &Observer { manner, ..*by });
+        self.access(shadow, region, access, &Observer { manner, ..*by });
     }
 }
 

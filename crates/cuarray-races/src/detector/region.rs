@@ -1,6 +1,7 @@
-//! Boxes of bytes: rows and slices at regular distances.
+//! Bytes that operations access: boxes of rows and slices at regular distances, and lists of rows.
 
 use crate::finding::{Access, AccessKind, Range};
+use std::sync::Arc;
 
 /// The shape of a [`Region`]: rows of `width` bytes, `height` rows in a slice, `depth` slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +14,19 @@ pub struct Extent {
     pub depth: u64,
 }
 
-/// A box of bytes that an operation accesses.
+/// Bytes that an operation accesses: a box, or listed rows.
+#[derive(Clone, Debug)]
+pub struct Region(Bytes);
+
+#[derive(Clone, Debug)]
+enum Bytes {
+    Box(Box3),
+    /// At least one row, in ascending order. No two share a byte.
+    Listed(Arc<[(u64, u64)]>),
+}
+
 #[derive(Clone, Copy, Debug)]
-pub struct Region {
+struct Box3 {
     address: u64,
     /// Bytes from one row to the next, and from one slice to the next.
     pitch: u64,
@@ -40,26 +51,40 @@ impl Region {
                 extent.height = 1;
             }
         }
-        Region { address, pitch, slice, extent }
+        Region(Bytes::Box(Box3 { address, pitch, slice, extent }))
     }
 
     /// One row of `length` bytes.
     #[inline]
     pub fn row(address: u64, length: u64) -> Region {
-        Region { address, pitch: 0, slice: 0, extent: Extent { width: length, height: 1, depth: 1 } }
+        Region::new(address, 0, 0, Extent { width: length, height: 1, depth: 1 })
+    }
+
+    /// Single rows, each from its first address to the address after its last. There is at least one, they are in ascending order, and no two
+    /// share a byte.
+    pub fn listed(rows: Arc<[(u64, u64)]>) -> Region {
+        debug_assert!(!rows.is_empty() && rows.is_sorted_by(|one, next| one.1 <= next.0));
+        Region(Bytes::Listed(rows))
     }
 
     /// The first address.
     #[inline]
     pub fn start(&self) -> u64 {
-        self.address
+        match &self.0 {
+            Bytes::Box(bytes) => bytes.address,
+            Bytes::Listed(rows) => rows[0].0,
+        }
     }
 
     /// The address after the last byte.
     #[inline]
     pub fn end(&self) -> u64 {
-        let Extent { width, height, depth } = self.extent;
-        self.address + (height - 1) * self.pitch + (depth - 1) * self.slice + width
+        match &self.0 {
+            Bytes::Box(Box3 { address, pitch, slice, extent: Extent { width, height, depth } }) => {
+                address + (height - 1) * pitch + (depth - 1) * slice + width
+            }
+            Bytes::Listed(rows) => rows[rows.len() - 1].1,
+        }
     }
 
     /// The bytes from the first to the last, gaps included.
@@ -71,12 +96,83 @@ impl Region {
     /// The number of separate runs of bytes.
     #[inline]
     pub fn row_count(&self) -> u64 {
-        self.extent.height.saturating_mul(self.extent.depth)
+        match &self.0 {
+            Bytes::Box(bytes) => bytes.extent.height.saturating_mul(bytes.extent.depth),
+            Bytes::Listed(rows) => rows.len() as u64,
+        }
+    }
+
+    /// The number of rows that are listed.
+    pub(super) fn listed_rows(&self) -> usize {
+        match &self.0 {
+            Bytes::Box(_) => 0,
+            Bytes::Listed(rows) => rows.len(),
+        }
     }
 
     /// The runs of bytes in the order of a copy: each from its first address to the address after its last.
-    pub fn rows(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let Region { address, pitch, slice, extent } = *self;
+    pub fn rows(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let (boxes, listed) = match &self.0 {
+            Bytes::Box(bytes) => (Some(bytes.rows()), &[][..]),
+            Bytes::Listed(rows) => (None, &rows[..]),
+        };
+        boxes.into_iter().flatten().chain(listed.iter().copied())
+    }
+
+    /// Whether any byte lies in `start..end`.
+    pub fn meets(&self, start: u64, end: u64) -> bool {
+        self.within(start, end).is_some()
+    }
+
+    /// The bytes between `start` and `end`, if there are any: from the first one to the address after the last. Those of a box may lie in gaps.
+    pub(super) fn within(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        match &self.0 {
+            Bytes::Box(bytes) => bytes.meets(start, end).then(|| (start.max(self.start()), end.min(self.end()))),
+            Bytes::Listed(rows) => {
+                let rows = near(rows, start, end);
+                Some((start.max(rows.first()?.0), end.min(rows.last()?.1)))
+            }
+        }
+    }
+
+    /// Whether both share a byte.
+    pub fn overlaps(&self, other: &Region) -> bool {
+        self.shared(other).is_some()
+    }
+
+    /// The bytes that both have, if there are any: from the first one to the address after the last. Those of two boxes may lie in gaps.
+    pub(super) fn shared(&self, other: &Region) -> Option<(u64, u64)> {
+        let (from, to) = (self.start().max(other.start()), self.end().min(other.end()));
+        match (&self.0, &other.0) {
+            _ if from >= to => None,
+            (Bytes::Listed(ones), Bytes::Listed(others)) => common(near(ones, from, to), near(others, from, to)),
+            (Bytes::Listed(rows), Bytes::Box(bytes)) | (Bytes::Box(bytes), Bytes::Listed(rows)) => {
+                let met = |(start, end): &&(u64, u64)| bytes.meets(*start, *end);
+                let shared =
+                    near(rows, from, to).iter().filter(met).map(|(start, end)| (from.max(*start), to.min(*end)));
+                shared.reduce(|(start, end), (first, behind)| (start.min(first), end.max(behind)))
+            }
+            (Bytes::Box(one), Bytes::Box(other)) => one.overlaps(other).then_some((from, to)),
+        }
+    }
+
+    /// Whether both have the same bytes, as far as their shapes tell.
+    pub(super) fn is_same(&self, other: &Region) -> bool {
+        match (&self.0, &other.0) {
+            (Bytes::Box(_), Bytes::Box(_)) => self.hull() == other.hull() && self.row_count() == other.row_count(),
+            (Bytes::Listed(ones), Bytes::Listed(others)) => Arc::ptr_eq(ones, others) || ones == others,
+            _ => false,
+        }
+    }
+
+    pub(super) fn access(&self, kind: AccessKind) -> Access {
+        Access { kind, bytes: self.hull() }
+    }
+}
+
+impl Box3 {
+    fn rows(self) -> impl Iterator<Item = (u64, u64)> {
+        let Box3 { address, pitch, slice, extent } = self;
         (0..extent.depth).flat_map(move |index| {
             (0..extent.height).map(move |row| {
                 let start = address + index * slice + row * pitch;
@@ -86,8 +182,8 @@ impl Region {
     }
 
     /// Whether any byte of the box lies in `start..end`.
-    pub fn meets(&self, start: u64, end: u64) -> bool {
-        let Region { address, pitch, slice, extent } = *self;
+    fn meets(&self, start: u64, end: u64) -> bool {
+        let Box3 { address, pitch, slice, extent } = *self;
         let plane = (extent.height - 1) * pitch + extent.width;
         meets(start, end, address, (slice, extent.depth), plane, |start, end, base| {
             meets(start, end, base, (pitch, extent.height), extent.width, |_, _, _| true)
@@ -95,17 +191,32 @@ impl Region {
     }
 
     /// Whether both boxes share a byte.
-    pub fn overlaps(&self, other: &Region) -> bool {
-        if self.end() <= other.start() || other.end() <= self.start() {
-            return false;
-        }
-        let (few, many) = if self.row_count() <= other.row_count() { (self, other) } else { (other, self) };
+    fn overlaps(&self, other: &Box3) -> bool {
+        let count = |bytes: &Box3| bytes.extent.height.saturating_mul(bytes.extent.depth);
+        let (few, many) = if count(self) <= count(other) { (self, other) } else { (other, self) };
         few.rows().any(|(start, end)| many.meets(start, end))
     }
+}
 
-    pub(super) fn access(&self, kind: AccessKind) -> Access {
-        Access { kind, bytes: self.hull() }
+/// The rows of a list in ascending order that have bytes between `start` and `end`.
+fn near(rows: &[(u64, u64)], start: u64, end: u64) -> &[(u64, u64)] {
+    let first = rows.partition_point(|row| row.1 <= start);
+    let behind = rows.partition_point(|row| row.0 < end);
+    &rows[first..behind.max(first)]
+}
+
+/// The bytes of two lists of rows in ascending order, from the first common one to the address after the last.
+fn common<'a>(mut ones: &'a [(u64, u64)], mut others: &'a [(u64, u64)]) -> Option<(u64, u64)> {
+    let mut found: Option<(u64, u64)> = None;
+    while let (Some(one), Some(other)) = (ones.first(), others.first()) {
+        let (from, to) = (one.0.max(other.0), one.1.min(other.1));
+        if from < to {
+            found = Some((found.map_or(from, |(start, _)| start), to));
+        }
+        let shorter = if one.1 <= other.1 { &mut ones } else { &mut others };
+        *shorter = &shorter[1..];
     }
+    found
 }
 
 /// Whether `start..end` has a byte of one of `count` pieces of `length` bytes. The pieces start at `base` and are `step`
@@ -195,9 +306,9 @@ impl Manner {
 }
 
 /// Bytes that work has accessed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Touched {
-    /// The bytes: a box in one mapped range of memory.
+    /// The bytes, in one mapped range of memory.
     pub region: Region,
     /// The kind of the access.
     pub touch: Touch,
@@ -249,5 +360,22 @@ mod tests {
         assert!(!even.overlaps(&odd));
         assert!(even.overlaps(&region(7, 16, 0, 2, 100, 1)));
         assert!(!even.overlaps(&region(1600, 16, 0, 8, 100, 1)));
+    }
+
+    #[test]
+    fn regions_share_the_bytes_that_both_have() {
+        let listed = |starts: &[u64]| Region::listed(starts.iter().map(|start| (*start, start + 4)).collect());
+        let even = region(0, 16, 0, 8, 100, 1);
+        let some = listed(&[0, 24, 32, 800]);
+        assert_eq!(some.shared(&even), Some((0, 804)));
+        assert_eq!(even.shared(&listed(&[8, 24, 40])), None);
+        assert_eq!(some.shared(&listed(&[26, 790, 802])), Some((26, 804)));
+        assert_eq!(listed(&[26, 790]).shared(&some), Some((26, 28)));
+        assert_eq!(some.shared(&listed(&[4, 28, 36, 804])), None);
+        assert_eq!(some.within(25, 36), Some((25, 36)));
+        assert_eq!(some.within(36, 800), None);
+        assert_eq!(some.within(801, 802), Some((801, 802)));
+        assert!(some.is_same(&listed(&[0, 24, 32, 800])) && !some.is_same(&listed(&[0, 24, 36, 800])));
+        assert!(some.rows().eq([0, 24, 32, 800].map(|start| (start, start + 4))));
     }
 }

@@ -16,14 +16,15 @@ pub(super) struct Parted {
 }
 
 impl Parted {
-    pub(super) fn accesses(&self) -> impl Iterator<Item = (Region, AccessKind)> + '_ {
+    pub(super) fn accesses(&self) -> impl Iterator<Item = (&Region, AccessKind)> {
         self.for_host(true)
     }
 
     /// The accesses that a host access can race or synchronize with.
-    pub(super) fn for_host(&self, publishes: bool) -> impl Iterator<Item = (Region, AccessKind)> + '_ {
+    pub(super) fn for_host(&self, publishes: bool) -> impl Iterator<Item = (&Region, AccessKind)> {
         let strong = self.strong.iter().filter(move |(.., manner)| publishes || manner.strength != Strength::System);
-        self.touches.iter().copied().chain(strong.map(|(region, access, _)| (*region, *access)))
+        let strong = strong.map(|(region, access, _)| (region, *access));
+        self.touches.iter().map(|(region, access)| (region, *access)).chain(strong)
     }
 
     pub(super) fn effect(self) -> Effect {
@@ -66,7 +67,8 @@ impl Detector {
         // A host read of bytes that the work publishes makes the host acquire.
         let publishes = ticket.operation.fences().releases == Strength::System;
         let asked = parts.iter().filter(|_| for_host);
-        let for_host = asked.flat_map(|part| part.for_host(publishes)).collect();
+        let for_host = asked.flat_map(|part| part.for_host(publishes));
+        let for_host = for_host.map(|(region, access)| (region.clone(), access)).collect();
         (parts.map(Parted::effect), for_host)
     }
 
@@ -87,11 +89,11 @@ impl Detector {
         let device = self.lanes.get(clock.lane as usize).and_then(|lane| lane.device);
         let strong =
             parts.iter().flat_map(|part| &part.strong).filter(|(.., manner)| manner.strength != Strength::Weak);
-        let all: Vec<Region> = strong.clone().map(|(region, ..)| *region).collect();
+        let all: Vec<&Region> = strong.clone().map(|(region, ..)| region).collect();
         let heard = self.flags.heard(&all, operation, device, &self.retired);
         if fences.releases != Strength::Weak {
             let told = Arc::new(Heard::of(operation.ordinal, clock, heard.as_ref(), &self.retired));
-            let writes = strong.filter(|(_, access, _)| *access == AccessKind::Write).map(|(region, ..)| *region);
+            let writes = strong.filter(|(_, access, _)| *access == AccessKind::Write).map(|(region, ..)| region);
             let writes: Vec<Region> = writes.flat_map(|region| self.shadow.everywhere(region)).collect();
             self.flags.tell(&writes, operation, device, &told, &self.retired);
         }
@@ -117,7 +119,7 @@ impl Detector {
         for Touched { region, touch, manner } in touched {
             match is_beyond(region) {
                 true => region.rows().for_each(|(start, end)| add(Region::row(start, end - start), *touch, *manner)),
-                false => add(*region, *touch, *manner),
+                false => add(region.clone(), *touch, *manner),
             }
         }
         parted

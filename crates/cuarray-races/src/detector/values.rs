@@ -50,7 +50,7 @@ fn written(effect: &Effect) -> Vec<(u64, u64)> {
     let mut regions: Vec<Region> = effect.touches().into_iter().filter(writes).map(|(region, _)| region).collect();
     if let Effect::Ran { strong, .. } = effect {
         let strong = strong.iter().filter(|(_, access, _)| *access == AccessKind::Write);
-        regions.extend(strong.map(|(region, ..)| *region));
+        regions.extend(strong.map(|(region, ..)| region.clone()));
     }
     regions.iter().flat_map(Region::rows).collect()
 }
@@ -73,13 +73,13 @@ impl Detector {
     /// The unwritten bytes that a launch that follows undefined values has read and written, although nothing had written any byte of
     /// their allocation: there is nothing to copy. `touches` are its accesses, `updated` the bytes that it has read first.
     pub(super) fn unwritten_updates(&self, touches: &[Touches], updated: &[Region]) -> Vec<(u64, u64)> {
-        let bytes = |regions: &mut dyn Iterator<Item = Region>, block: &Block| -> u64 {
-            let rows = regions.flat_map(|region| region.rows());
+        let bytes = |regions: &mut dyn Iterator<Item = &Region>, block: &Block| -> u64 {
+            let rows = regions.flat_map(Region::rows);
             rows.filter(|(start, _)| (block.address..block.end()).contains(start)).map(|(start, end)| end - start).sum()
         };
         let counts = |block: &Block| {
-            let mut written = touches.iter().filter(|touch| touch.1 == AccessKind::Write).map(|touch| touch.0);
-            self.is_wholly_unwritten(block) && bytes(&mut updated.iter().copied(), block) >= bytes(&mut written, block)
+            let mut written = touches.iter().filter(|touch| touch.1 == AccessKind::Write).map(|touch| &touch.0);
+            self.is_wholly_unwritten(block) && bytes(&mut updated.iter(), block) >= bytes(&mut written, block)
         };
         // The regions of an allocation follow each other.
         let (mut found, mut last): (_, Option<(&Block, bool)>) = (Vec::new(), None);

@@ -2,7 +2,7 @@
 
 use super::heap_changes::LaunchHeap;
 use crate::objects::allocation::{Kind, Memory};
-use cuarray_ptx::{AccessKind, TouchedRange};
+use cuarray_ptx::{AccessKind, Pieces, TouchedRange};
 use cuarray_races::{Extent, Manner, Region, Strength, Touch, Touched};
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub(super) fn accessed(memory: &Memory, heap: Option<&LaunchHeap>, touched: &[To
         match heap {
             None => all.push(noted(&range)),
             Some(heap) => {
-                heap.split(&range, &mut parts);
+                heap.split(range, &mut parts);
                 all.extend(parts.drain(..).map(|part| noted(&part)));
             }
         }
@@ -36,7 +36,10 @@ fn noted(range: &TouchedRange) -> Touched {
         AccessKind::Update => Touch::Update,
     };
     let TouchedRange { start, length, step, released, acquired, .. } = *range;
-    let region = Region::new(start, step, 0, Extent { width: length, height: range.count(), depth: 1 });
+    let region = match &range.listed {
+        Some(listed) => Region::listed(listed.clone()),
+        None => Region::new(start, step, 0, Extent { width: length, height: range.count(), depth: 1 }),
+    };
     let manner = Manner { strength: strength(range.strength), released, acquired };
     Touched { region, touch, manner }
 }
@@ -67,23 +70,23 @@ fn without_overwritten(touched: &[TouchedRange], mut f: impl FnMut(TouchedRange)
             rest = &rest[passed..];
             match rest.first().filter(|write| write.start < read.end) {
                 Some(_) => parts_without(read, rest, &mut f),
-                None => f(*read),
+                None => f(read.clone()),
             }
         }
-        writes.iter().for_each(|write| f(*write));
+        writes.iter().cloned().for_each(&mut f);
     }
     let updates = lists.iter().filter(|list| list[0].kind == AccessKind::Update);
-    updates.flat_map(|list| list.iter()).for_each(|update| f(*update));
+    updates.flat_map(|list| list.iter().cloned()).for_each(f);
 }
 
 /// Calls `f` with the parts of a range without the pieces of others, which are in ascending order.
 fn parts_without(range: &TouchedRange, others: &[TouchedRange], f: &mut impl FnMut(TouchedRange)) {
     let others = others.iter().take_while(|other| other.start < range.end);
     let mut others = others.flat_map(|other| other.pieces_behind(range.start)).peekable();
-    let mut last: Option<TouchedRange> = None;
+    let mut parts = Pieces::new(range);
     let mut add = |start: u64, end: u64| {
-        if start < end && !last.as_mut().is_some_and(|last| last.takes(start, end)) {
-            last.replace(range.piece(start, end)).into_iter().for_each(&mut *f);
+        if start < end {
+            parts.add(start, end, f);
         }
     };
     for (mut start, end) in range.pieces() {
@@ -97,7 +100,7 @@ fn parts_without(range: &TouchedRange, others: &[TouchedRange], f: &mut impl FnM
         }
         add(start, end);
     }
-    last.into_iter().for_each(f);
+    parts.end(f);
 }
 
 #[cfg(test)]
@@ -107,17 +110,7 @@ mod tests {
     #[test]
     fn written_bytes_are_no_reads_of_the_same_manner() {
         let weak = cuarray_ptx::Strength::Weak;
-        let like = |kind, strength| TouchedRange {
-            start: 0,
-            end: 0,
-            length: 0,
-            step: 0,
-            kind,
-            strength,
-            released: false,
-            acquired: false,
-        };
-        let range = |kind, start, end, strength| like(kind, strength).piece(start, end);
+        let range = |kind, start, end, strength| TouchedRange::new(kind, strength).piece(start, end);
         let device = cuarray_ptx::Strength::Device;
         let touched = [
             range(AccessKind::Read, 0, 100, weak),
@@ -136,16 +129,8 @@ mod tests {
 
     #[test]
     fn written_elements_are_left_out_of_the_read_structures() {
-        let of = |kind, start, end, length, step| TouchedRange {
-            start,
-            end,
-            length,
-            step,
-            kind,
-            strength: cuarray_ptx::Strength::Weak,
-            released: false,
-            acquired: false,
-        };
+        let weak = |kind| TouchedRange::new(kind, cuarray_ptx::Strength::Weak);
+        let of = |kind, start, end, length, step| TouchedRange { start, end, length, step, ..weak(kind) };
         let touched = [
             of(AccessKind::Read, 0, 100 * 16 - 8, 8, 16),
             of(AccessKind::Read, 5000, 5800, 800, 0),

@@ -75,9 +75,9 @@ impl LaunchHeap {
 
     /// Adds the parts of a touched range that other launches may touch too. A block that lives within the launch is
     /// left out, and a range over several blocks is split.
-    pub(super) fn split(&self, range: &TouchedRange, parts: &mut Vec<TouchedRange>) {
+    pub(super) fn split(&self, range: TouchedRange, parts: &mut Vec<TouchedRange>) {
         if !self.heap.holds(range.start) {
-            return parts.push(*range);
+            return parts.push(range);
         }
         range.pieces().for_each(|(start, end)| self.split_piece(&range.piece(start, end), parts));
     }

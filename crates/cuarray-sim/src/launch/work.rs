@@ -199,7 +199,7 @@ pub(crate) fn execute(state: &mut State, launch: &Launch, stream: CUstream, tick
 
 /// Counts a launch that touched more memory than is searched for races.
 fn note_partial_search<'a>(partly: &mut Partly, limit: u64, touched: impl Iterator<Item = &'a TouchedRange> + Clone) {
-    let most: u64 = touched.clone().map(|range| range.count() * range.length).sum();
+    let most: u64 = touched.clone().map(TouchedRange::bytes).sum();
     if most <= limit {
         return;
     }
@@ -259,19 +259,8 @@ mod tests {
 
     /// The launches, touched bytes and searched bytes after a launch that touched ranges of MB.
     fn searched(ranges: &[(u64, u64)]) -> (u64, u64, u64) {
-        let touched: Vec<TouchedRange> = ranges
-            .iter()
-            .map(|(start, end)| TouchedRange {
-                start: start << 20,
-                end: end << 20,
-                length: (end - start) << 20,
-                step: 0,
-                kind: cuarray_ptx::AccessKind::Write,
-                strength: cuarray_ptx::Strength::Weak,
-                released: false,
-                acquired: false,
-            })
-            .collect();
+        let like = TouchedRange::new(cuarray_ptx::AccessKind::Write, cuarray_ptx::Strength::Weak);
+        let touched: Vec<TouchedRange> = ranges.iter().map(|(start, end)| like.piece(start << 20, end << 20)).collect();
         let mut partly = Partly::default();
         note_partial_search(&mut partly, 32 << 20, touched.iter());
         (partly.launches, partly.touched >> 20, partly.searched >> 20)

@@ -353,11 +353,24 @@ impl Machine<'_> {
         if entry.region == SHARED {
             return self.touch_in::<true>(entry.lanes, size, 0, kind, digests);
         }
+        let compares = self.races.on && !self.is_only_read(index);
+        self.recorder.strength = Strength::Weak;
+        let Chains { next, stride, .. } = self.chains;
+        // Elements at a distance are recorded by the words of memory that they are in.
+        if entry.lanes & next == u32::MAX && stride > size {
+            let first = self.addresses[0];
+            if self.recorder.enabled {
+                self.recorder.note_strided(index, first - self.launch.regions[index].start, (size, stride), stores);
+            }
+            if compares {
+                self.touch_row(first, (size, stride), kind, digests, self.pc - 1);
+            }
+            return;
+        }
         if self.recorder.enabled {
-            self.recorder.strength = Strength::Weak;
             self.note_lanes(index, size, stores);
         }
-        if self.races.on && !self.is_only_read(index) {
+        if compares {
             self.touch_in::<false>(entry.lanes, size, 0, kind, digests);
         }
     }

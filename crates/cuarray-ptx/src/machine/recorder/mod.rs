@@ -7,7 +7,8 @@
 
 mod ranges;
 
-use super::region::{AccessKind, Region, Strength, TouchedRange};
+use super::region::{AccessKind, Region, Strength};
+use super::touched_range::TouchedRange;
 use ranges::ranges;
 use std::mem::take;
 use std::sync::{Mutex, PoisonError};
@@ -19,39 +20,25 @@ const WORDS: usize = PAGE as usize / 64;
 /// A bit for each byte of a page.
 type Plane = [u64; WORDS];
 
-/// The accesses to a page: a plane for each kind of access.
+/// The accesses to a page.
 #[derive(Clone)]
 struct Page {
-    /// Weak reads, weak writes, and reads before a write of any strength.
-    weak: [Plane; 3],
+    /// A bit for each byte of a word: weak reads, weak writes, reads before a write of any strength, and the bytes that nothing had written before
+    /// the launch. An access needs all four, so they lie together.
+    words: [[u64; 4]; WORDS],
+    /// Whether the bytes that nothing had written are known. Before, any may be one.
+    knows_unwritten: bool,
     /// Reads and writes with the strength of the device, and with the strength of the system.
     strong: Option<Box<[Plane; 4]>>,
     /// The place of the accesses among releases and acquires, for kernels that have these.
     placed: Option<Box<Placed>>,
-    /// The bytes that nothing had written before the launch.
-    unwritten: Unwritten,
 }
 
-/// The bytes of a page that nothing had written before the launch.
-#[derive(Clone, Default)]
-enum Unwritten {
-    #[default]
-    Unknown,
-    None,
-    Some(Box<Plane>),
-}
-
-impl Unwritten {
-    /// Whether some of these bytes of a word may be unwritten.
-    #[inline(always)]
-    fn may_meet(&self, word: usize, bytes: u64) -> bool {
-        match self {
-            Unwritten::None => false,
-            Unwritten::Unknown => true,
-            Unwritten::Some(plane) => plane[word] & bytes != 0,
-        }
-    }
-}
+/// The bits of a word of a page.
+const READ: usize = 0;
+const WRITTEN: usize = 1;
+const UPDATED: usize = 2;
+const UNWRITTEN: usize = 3;
 
 /// The place of a page's accesses in the launch: planes of weak reads, weak writes, strong reads and strong writes.
 #[derive(Clone)]
@@ -96,28 +83,19 @@ pub(crate) struct Ordering {
     fenced: Vec<(bool, usize, usize)>,
 }
 
-/// The plane of these ranges of offsets, for the page at an offset.
-fn plane(base: u64, ranges: &[(u64, u64)]) -> Box<Plane> {
-    let mut plane = Box::new([0; WORDS]);
-    for (start, end) in ranges {
-        let within = |at: u64| at.clamp(base, base + PAGE) - base;
-        (within(*start)..within(*end)).for_each(|at| plane[(at / 64) as usize] |= 1 << (at % 64));
-    }
-    plane
-}
-
 #[allow(clippy::vec_box, reason = "a region takes the box")]
 type Spare = Vec<Box<Page>>;
 
 /// Pages of ended launches. The system clears each page of memory that it hands out, which took a tenth of the time of a short launch.
 static SPARE: Mutex<Spare> = Mutex::new(Vec::new());
-/// The most pages that are kept: 12 MiB, which record 32 MiB of memory.
+/// The most pages that are kept: 16 MiB, which record 32 MiB of memory.
 const SPARE_PAGES: usize = 8192;
 /// The most pages that a recorder takes from the kept ones at once.
 const TAKEN: usize = 64;
 
 impl Page {
-    const EMPTY: Page = Page { weak: [[0; WORDS]; 3], strong: None, placed: None, unwritten: Unwritten::Unknown };
+    const EMPTY: Page =
+        Page { words: [[0, 0, 0, u64::MAX]; WORDS], knows_unwritten: false, strong: None, placed: None };
 
     /// Returns an empty page, in the memory of a spare one if there is one.
     fn new(spare: &mut Spare) -> Box<Page> {
@@ -129,10 +107,6 @@ impl Page {
         let Some(mut page) = spare.pop() else { return Box::new(Page::EMPTY) };
         *page = Page::EMPTY;
         page
-    }
-
-    fn planes(&self) -> impl Iterator<Item = &Plane> {
-        self.weak.iter().chain(self.strong.iter().flat_map(|strong| strong.iter()))
     }
 
     /// The bytes of a word whose accesses have the place of `like` among releases and acquires.
@@ -165,21 +139,45 @@ impl Page {
     /// As [`Page::note_weak`], for bytes of one word as bits.
     #[inline(always)]
     fn note_word(&mut self, word: usize, ones: u64, written: bool) -> bool {
+        let bits = &mut self.words[word];
         if written {
-            self.weak[1][word] |= ones;
+            bits[WRITTEN] |= ones;
             return false;
         }
-        let fresh = ones & !self.written(word);
-        self.weak[2][word] |= fresh;
-        self.weak[0][word] |= ones;
-        self.unwritten.may_meet(word, fresh)
+        let mut fresh = ones & !bits[WRITTEN];
+        if let Some(strong) = &self.strong {
+            fresh &= !(strong[1][word] | strong[3][word]);
+        }
+        bits[UPDATED] |= fresh;
+        bits[READ] |= ones;
+        bits[UNWRITTEN] & fresh != 0
     }
 
     /// The bytes of a word that any access has written.
     #[inline(always)]
     fn written(&self, word: usize) -> u64 {
         let strong = self.strong.as_ref().map_or(0, |strong| strong[1][word] | strong[3][word]);
-        self.weak[1][word] | strong
+        self.words[word][WRITTEN] | strong
+    }
+
+    /// The bytes of a word that nothing has written, before the launch or in it, among some. All may be, if that is not known.
+    #[inline(always)]
+    fn unwritten(&self, word: usize, ones: u64) -> u64 {
+        self.words[word][UNWRITTEN] & ones & !self.written(word)
+    }
+
+    /// Notes what nothing had written before the launch, as offsets in the page.
+    fn note_unwritten(&mut self, ranges: impl Iterator<Item = (u64, u64)>) {
+        self.knows_unwritten = true;
+        self.words.iter_mut().for_each(|bits| bits[UNWRITTEN] = 0);
+        ranges
+            .flat_map(|(start, end)| start..end)
+            .for_each(|at| self.words[(at / 64) as usize][UNWRITTEN] |= 1 << (at % 64));
+    }
+
+    fn forget_unwritten(&mut self) {
+        self.knows_unwritten = false;
+        self.words.iter_mut().for_each(|bits| bits[UNWRITTEN] = u64::MAX);
     }
 }
 
@@ -342,8 +340,8 @@ impl Recorder {
                 let (word, ones) = ((at % PAGE / 64) as usize, ones << bit);
                 if !written || self.updates {
                     let fresh = ones & !page.written(word);
-                    meets |= page.unwritten.may_meet(word, fresh);
-                    page.weak[2][word] |= fresh;
+                    meets |= page.words[word][UNWRITTEN] & fresh != 0;
+                    page.words[word][UPDATED] |= fresh;
                 }
                 if let (Some(placed), Some(ordering)) = (page.placed.as_mut(), self.ordering.as_ref()) {
                     let plane = usize::from(self.strength != Strength::Weak) * 2 + usize::from(written);
@@ -353,7 +351,7 @@ impl Recorder {
                     }
                 }
                 match self.strength {
-                    Strength::Weak => page.weak[usize::from(written)][word] |= ones,
+                    Strength::Weak => page.words[word][usize::from(written)] |= ones,
                     strong => {
                         let planes = page.strong.get_or_insert_with(|| Box::new([[0; WORDS]; 4]));
                         let system = usize::from(strong == Strength::System);
@@ -394,6 +392,30 @@ impl Recorder {
         meets && self.follows
     }
 
+    /// As [`Recorder::note`], for 32 elements of a size at a distance of `step` bytes. Reads find written memory.
+    pub(crate) fn note_strided(&mut self, region: usize, offset: u64, (size, step): (u32, u32), written: bool) {
+        let (size, step) = (u64::from(size), u64::from(step));
+        let plain = self.strength == Strength::Weak && self.ordering.is_none() && !self.updates && !self.before_wait;
+        let repeats = 64 % step == 0 && offset % step + size <= step;
+        let Some(pages) = self.regions.get_mut(region).filter(|_| plain && repeats) else {
+            self.note_each(region, (0..32).map(|lane| offset + lane * step), size, written);
+            return;
+        };
+        let element = u64::MAX >> (64 - size) << (offset % step);
+        let all = (0..64 / step).fold(0, |all, index| all | element << (index * step));
+        let (end, mut at) = (offset + 31 * step + size, offset / 64 * 64);
+        while at < end {
+            let page = page(pages, (at / PAGE) as usize, &mut self.spare);
+            let stop = end.min(at - at % PAGE + PAGE);
+            while at < stop {
+                let before = u64::MAX << offset.saturating_sub(at);
+                let behind = u64::MAX >> (at + 64).saturating_sub(end);
+                page.note_word((at % PAGE / 64) as usize, all & before & behind, written);
+                at += 64;
+            }
+        }
+    }
+
     /// The bytes, as bits, of up to 8 bytes of one word of a region that nothing has written, before the launch or in it. `ask` returns
     /// the ranges of offsets among others that nothing had written before the launch.
     #[cold]
@@ -406,31 +428,27 @@ impl Recorder {
         let Some(pages) = self.regions.get_mut(region) else { return 0 };
         let number = (offset / PAGE) as usize;
         let page = page(pages, number, &mut self.spare);
-        if let Unwritten::Unknown = page.unwritten {
+        if !page.knows_unwritten {
             let base = number as u64 * PAGE;
-            let ranges = ask(base, base + PAGE);
-            page.unwritten = if ranges.is_empty() { Unwritten::None } else { Unwritten::Some(plane(base, &ranges)) };
+            let within = |at: u64| at.clamp(base, base + PAGE) - base;
+            page.note_unwritten(ask(base, base + PAGE).into_iter().map(|(start, end)| (within(start), within(end))));
         }
         let (word, bit) = ((offset % PAGE / 64) as usize, offset % 64);
-        let Unwritten::Some(plane) = &page.unwritten else { return 0 };
-        (plane[word] & !page.written(word)) >> bit & ((1 << size) - 1)
+        page.unwritten(word, u64::MAX) >> bit & ((1 << size) - 1)
     }
 
     /// Asks anew what nothing has written among these offsets, because the launch has allocated them.
     pub(crate) fn forget_unwritten(&mut self, region: usize, (start, end): (u64, u64)) {
         let Some(pages) = self.regions.get_mut(region) else { return };
         let pages = pages.iter_mut().take(end.div_ceil(PAGE) as usize).skip((start / PAGE) as usize);
-        pages.flatten().for_each(|page| page.unwritten = Unwritten::Unknown);
+        pages.flatten().for_each(|page| page.forget_unwritten());
     }
 
     /// Whether the launch has written these bytes, which lie in one word, or nothing is known to be unwritten in their page.
     pub(crate) fn is_written(&self, region: usize, offset: u64, size: u32) -> bool {
         let page = self.regions.get(region).and_then(|pages| pages.get((offset / PAGE) as usize)?.as_deref());
         let (word, bit) = ((offset % PAGE / 64) as usize, offset % 64);
-        page.is_some_and(|page| {
-            let ones = (u64::MAX >> (64 - size.min(64))) << bit;
-            !page.unwritten.may_meet(word, ones & !page.written(word))
-        })
+        page.is_some_and(|page| page.unwritten(word, (u64::MAX >> (64 - size.min(64))) << bit) == 0)
     }
 
     /// Merges the accesses that another core has recorded.
@@ -450,14 +468,14 @@ impl Recorder {
                         if let (Some(own), Some(other)) = (page.placed.as_mut(), other.placed.as_ref()) {
                             own.merge(other);
                         }
-                        if other.strong.is_some() {
-                            page.strong.get_or_insert_with(|| Box::new([[0; WORDS]; 4]));
+                        for (own, other) in page.words.iter_mut().zip(&other.words) {
+                            [READ, WRITTEN, UPDATED].into_iter().for_each(|kind| own[kind] |= other[kind]);
                         }
-                        let strong = page.strong.iter_mut().flat_map(|strong| strong.iter_mut());
-                        let planes = page.weak.iter_mut().chain(strong).zip(other.planes());
-                        planes
-                            .flat_map(|(plane, other)| plane.iter_mut().zip(other))
-                            .for_each(|(word, other)| *word |= other);
+                        if let Some(other) = &other.strong {
+                            let own = page.strong.get_or_insert_with(|| Box::new([[0; WORDS]; 4]));
+                            let words = own.iter_mut().flatten().zip(other.iter().flatten());
+                            words.for_each(|(word, other)| *word |= other);
+                        }
                     }
                     (None, other) => *page = take(other),
                     (Some(_), None) => {}

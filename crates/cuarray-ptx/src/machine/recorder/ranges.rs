@@ -1,7 +1,8 @@
 //! The recorded accesses as ranges of addresses.
 
-use super::{PAGE, Pages, Plane};
-use crate::machine::region::{AccessKind, Region, Strength, TouchedRange};
+use super::{PAGE, Pages, READ, UPDATED, WORDS, WRITTEN};
+use crate::machine::region::{AccessKind, Region, Strength};
+use crate::machine::touched_range::{Pieces, TouchedRange};
 
 /// Returns the ranges that these pages record.
 pub(super) fn ranges(accessed: &[Pages], regions: &[Region]) -> Vec<TouchedRange> {
@@ -16,7 +17,7 @@ pub(super) fn ranges(accessed: &[Pages], regions: &[Region]) -> Vec<TouchedRange
         let places = if kind == AccessKind::Update { &places[..1] } else { places };
         for (released, acquired) in places {
             let (released, acquired) = (*released, *acquired);
-            let like = TouchedRange { start: 0, end: 0, length: 0, step: 0, kind, strength, released, acquired };
+            let like = TouchedRange { released, acquired, ..TouchedRange::new(kind, strength) };
             ranges_like(&like, accessed, regions, &mut ranges);
         }
     }
@@ -28,67 +29,102 @@ fn ranges_like(like: &TouchedRange, accessed: &[Pages], regions: &[Region], rang
     let TouchedRange { kind, strength, .. } = *like;
     let written = usize::from(kind == AccessKind::Write);
     for (pages, region) in accessed.iter().zip(regions) {
-        let first = ranges.len();
-        // Ranges of one length at equal distances are one.
-        let mut add = |(start, end)| {
-            if !ranges[first..].last_mut().is_some_and(|last| last.takes(start, end)) {
-                ranges.push(like.piece(start, end));
-            }
-        };
-        let mut open: Option<(u64, u64)> = None;
+        let mut runs = Runs { pieces: Pieces::new(like), push: |range| ranges.push(range), open: None };
         for (number, page) in pages.iter().enumerate() {
             let Some(page) = page else { continue };
-            let plane = match (kind, strength, &page.strong) {
-                (AccessKind::Update, ..) => &page.weak[2],
-                (_, Strength::Weak, _) => &page.weak[written],
-                (.., None) => continue,
-                (_, strength, Some(strong)) => &strong[2 * usize::from(strength == Strength::System) + written],
+            let kind_of_words = match kind {
+                AccessKind::Read => READ,
+                AccessKind::Write => WRITTEN,
+                AccessKind::Update => UPDATED,
             };
-            let is_untouched = |plane: &Plane| plane.iter().fold(0, |all, word| all | word) == 0;
-            let is_unwritten = || page.strong.is_none() && is_untouched(&page.weak[1]);
-            if is_untouched(plane) || kind == AccessKind::Update && is_unwritten() {
+            let strong = match (strength, &page.strong) {
+                (Strength::Weak, _) => None,
+                (_, None) => continue,
+                (_, Some(strong)) => Some(&strong[2 * usize::from(strength == Strength::System) + written]),
+            };
+            let word = |index: usize| strong.map_or_else(|| page.words[index][kind_of_words], |plane| plane[index]);
+            let is_unwritten = || page.strong.is_none() && page.words.iter().all(|bits| bits[WRITTEN] == 0);
+            let (any, all) = (0..WORDS).map(word).fold((0, u64::MAX), |(any, all), word| (any | word, all & word));
+            if any == 0 || kind == AccessKind::Update && is_unwritten() {
                 continue;
             }
-            let is_whole = |plane: &Plane| plane.iter().fold(u64::MAX, |all, word| all & word) == u64::MAX;
-            if page.placed.is_none() && kind != AccessKind::Update && is_whole(plane) {
-                let start = region.start + number as u64 * PAGE;
-                match open.as_mut() {
-                    Some(range) if range.1 == start => range.1 = start + PAGE,
-                    _ => open.replace((start, start + PAGE)).into_iter().for_each(&mut add),
-                }
+            let start = region.start + number as u64 * PAGE;
+            if page.placed.is_none() && kind != AccessKind::Update && all == u64::MAX {
+                runs.add(start, start + PAGE);
                 continue;
             }
-            for (word_index, word) in plane.iter().enumerate() {
-                let base = region.start + number as u64 * PAGE + word_index as u64 * 64;
-                let kept = if kind == AccessKind::Update {
-                    page.written(word_index)
-                } else {
-                    page.placed_as(like, word_index)
-                };
-                let (mut word, mut bit) = (word & kept, 0);
-                if word == u64::MAX {
-                    // Mostly whole words were accessed.
-                    match open.as_mut() {
-                        Some(range) if range.1 == base => range.1 = base + 64,
-                        _ => open.replace((base, base + 64)).into_iter().for_each(&mut add),
-                    }
-                    continue;
+            let mut last = 0;
+            for index in 0..WORDS {
+                let base = start + index as u64 * 64;
+                let kept = if kind == AccessKind::Update { page.written(index) } else { page.placed_as(like, index) };
+                let word = word(index) & kept;
+                if word != last || !runs.repeat(base, word) {
+                    runs.add_word(base, word);
                 }
-                while word != 0 {
-                    let skipped = word.trailing_zeros();
-                    word >>= skipped;
-                    bit += u64::from(skipped);
-                    let ones = word.trailing_ones();
-                    let (start, end) = (base + bit, base + bit + u64::from(ones));
-                    bit += u64::from(ones);
-                    word = word.checked_shr(ones).unwrap_or(0);
-                    match open.as_mut() {
-                        Some(range) if range.1 == start => range.1 = end,
-                        _ => open.replace((start, end)).into_iter().for_each(&mut add),
-                    }
+                last = word;
+            }
+        }
+        runs.end();
+    }
+}
+
+/// Collects runs of bytes in ascending order.
+struct Runs<'a, F> {
+    pieces: Pieces<'a>,
+    push: F,
+    /// The last run, which the next one may continue.
+    open: Option<(u64, u64)>,
+}
+
+impl<F: FnMut(TouchedRange)> Runs<'_, F> {
+    #[inline(always)]
+    fn add(&mut self, start: u64, end: u64) {
+        match &mut self.open {
+            Some(run) if run.1 == start => run.1 = end,
+            open => {
+                if let Some((start, end)) = open.replace((start, end)) {
+                    self.pieces.add(start, end, &mut self.push);
                 }
             }
         }
-        open.into_iter().for_each(add);
+    }
+
+    /// Adds the runs of the word of 64 bytes that begins at an address.
+    #[inline(always)]
+    fn add_word(&mut self, base: u64, mut word: u64) {
+        let mut at = base;
+        // Mostly whole words were accessed.
+        if word == u64::MAX {
+            return self.add(base, base + 64);
+        }
+        while word != 0 {
+            let skipped = word.trailing_zeros();
+            word >>= skipped;
+            let ones = word.trailing_ones();
+            let start = at + u64::from(skipped);
+            at = start + u64::from(ones);
+            word = word.checked_shr(ones).unwrap_or(0);
+            self.add(start, at);
+        }
+    }
+
+    /// Adds the runs of a word that equals the one in front of it, if all of them are at equal distances. Returns whether it did.
+    #[inline(always)]
+    fn repeat(&mut self, base: u64, word: u64) -> bool {
+        let count = (word & !(word << 1)).count_ones();
+        // A run over the end of a word goes on in the next one.
+        let Some(open) = &mut self.open else { return false };
+        let (start, end) = *open;
+        let apart = word & 1 == 0 || word >> 63 == 0;
+        let repeats = apart && end <= base && end + 64 > base && self.pieces.repeat(*open, (count.into(), 64));
+        if repeats {
+            *open = (start + 64, end + 64);
+        }
+        repeats
+    }
+
+    fn end(mut self) {
+        self.open.into_iter().for_each(|(start, end)| self.pieces.add(start, end, &mut self.push));
+        self.pieces.end(&mut self.push);
     }
 }

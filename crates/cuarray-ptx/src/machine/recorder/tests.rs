@@ -6,11 +6,7 @@ const REGIONS: [Region; 1] = [Region { start: 0x1000, end: 0x9000, host: 0, writ
 
 /// Weak accesses to bytes of the region, which begin and end at these offsets.
 fn range(start: u64, end: u64, kind: AccessKind) -> TouchedRange {
-    of(kind, Strength::Weak).piece(0x1000 + start, 0x1000 + end)
-}
-
-fn of(kind: AccessKind, strength: Strength) -> TouchedRange {
-    TouchedRange { start: 0, end: 0, length: 0, step: 0, kind, strength, released: false, acquired: false }
+    TouchedRange::new(kind, Strength::Weak).piece(0x1000 + start, 0x1000 + end)
 }
 
 #[test]
@@ -68,7 +64,8 @@ fn strong_accesses_are_listed_apart_from_weak_ones() {
     (other.strength, other.updates) = (Strength::System, false);
     other.note(0, 16, 4, false);
     one.merge(other);
-    let range = |start: u64, end: u64, kind, strength| of(kind, strength).piece(0x1000 + start, 0x1000 + end);
+    let range =
+        |start: u64, end: u64, kind, strength| TouchedRange::new(kind, strength).piece(0x1000 + start, 0x1000 + end);
     assert_eq!(
         one.touched(&REGIONS),
         [
@@ -103,4 +100,26 @@ fn access_before_a_release_is_released_and_access_behind_an_acquire_is_acquired(
         (range.released, range.acquired)
     };
     assert_eq!([of(0), of(8), of(16)], [(true, false), (false, false), (false, true)]);
+}
+
+#[test]
+fn strided_elements_are_as_single_ones() {
+    for (offset, size, step) in
+        [(0, 4, 8), (4, 4, 16), (60, 4, 8), (4090, 2, 32), (40, 8, 24), (12, 4, 64), (56, 8, 64), (4, 8, 8)]
+    {
+        for written in [false, true] {
+            let (mut one, mut other) = (Recorder::new(true, 1), Recorder::new(true, 1));
+            for start in [offset, offset + 32 * u64::from(step), offset + 70 * u64::from(step)] {
+                one.note_strided(0, start, (size, step), written);
+                for lane in 0..32 {
+                    other.note(0, start + lane * u64::from(step), size.into(), written);
+                }
+            }
+            let touched = one.touched(&REGIONS);
+            assert_eq!(touched, other.touched(&REGIONS), "{size} bytes, {step} apart, from {offset}");
+            let bytes: u64 =
+                touched.iter().filter(|range| range.kind != AccessKind::Update).map(TouchedRange::bytes).sum();
+            assert_eq!(bytes, 96 * u64::from(size));
+        }
+    }
 }

@@ -11,7 +11,6 @@
 //! with very many rows, or very many single elements, would make very many segments. A separate list stores the areas of such accesses as
 //! a whole. It is exact about conflicts. The bytes that nothing has written are a separate [set](unwritten).
 
-mod area;
 mod conflict;
 mod pageable;
 mod record;
@@ -20,7 +19,6 @@ mod unwritten;
 
 use super::region::{Region, Strength};
 use crate::finding::AccessKind;
-use area::Area;
 pub(super) use conflict::{Conflict, Met};
 use conflict::{Found, note};
 use pageable::Pageable;
@@ -31,17 +29,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 use unwritten::Unwritten;
 
-/// Boxes with more rows than this are stored whole. So are more single ranges in one allocation.
+/// Bytes in more rows than this are stored whole.
 pub(super) const ROWS: u64 = 64;
-/// The number of areas that are stored whole, and of their single ranges. Beyond it, the older half is stored row by row.
+/// The number of areas that are stored whole, and of their listed rows. Beyond it, the older half is stored row by row.
 const WHOLE: usize = 4096;
 const RANGES: usize = 1 << 22;
-/// The most rows of boxes of one access that are stored as single ranges.
+/// The most rows of boxes of one access that are stored as listed rows.
 pub(super) const LISTED: u64 = 1 << 20;
 
 /// An access to an area that is stored whole.
 struct Whole {
-    area: Area,
+    area: Region,
     record: Record,
 }
 
@@ -89,7 +87,7 @@ impl Shadow {
             }
         }
         self.whole.retain(|whole| {
-            let (first, behind) = whole.area.hull();
+            let (first, behind) = (whole.area.start(), whole.area.end());
             let gone = first < end && behind > start;
             if gone && !by.follows(&whole.record) {
                 note(&mut conflicts, (&whole.record, &free), first, behind);
@@ -99,39 +97,25 @@ impl Shadow {
         conflicts
     }
 
-    /// Records an access to a box, and returns the accesses that it conflicts with.
-    pub(super) fn access(&mut self, region: &Region, access: AccessKind, by: &Observer<'_>) -> Vec<Conflict> {
-        self.access_area(Area::Box(*region), access, by)
-    }
-
-    /// Records an access to single ranges of one allocation, in ascending order, as [`Shadow::access`] does.
-    pub(super) fn access_ranges(
-        &mut self,
-        ranges: Box<[(u64, u64)]>,
-        access: AccessKind,
-        by: &Observer<'_>,
-    ) -> Vec<Conflict> {
-        if ranges.is_empty() { Vec::new() } else { self.access_area(Area::Ranges(ranges), access, by) }
-    }
-
-    fn access_area(&mut self, area: Area, access: AccessKind, by: &Observer<'_>) -> Vec<Conflict> {
+    /// Records an access, and returns the accesses that it conflicts with.
+    pub(super) fn access(&mut self, area: &Region, access: AccessKind, by: &Observer<'_>) -> Vec<Conflict> {
         let (mut found, new) = (Found::default(), by.record(access));
         if self.pageable.is_some() {
-            area.each(|start, end| self.admit(start, end));
+            area.rows().for_each(|(start, end)| self.admit(start, end));
         }
         if !self.same.is_empty() {
-            self.access_same(&area, &new, by);
+            self.access_same(area, &new, by);
         }
         if !self.whole.is_empty() {
-            self.meet_whole(&area, &new, by, &mut found);
+            self.meet_whole(area, &new, by, &mut found);
         }
-        if new.writes() {
-            area.each(|start, end| self.unwritten.remove(start, end));
+        if new.writes() && self.unwritten.meets(area.start(), area.end()) {
+            area.rows().for_each(|(start, end)| self.unwritten.remove(start, end));
         }
-        if area.count() > ROWS {
+        if area.row_count() > ROWS {
             self.access_whole(area, new, by, &mut found);
         } else {
-            area.each(|start, end| self.touch(start, end, &new, by, &mut found));
+            area.rows().for_each(|(start, end)| self.touch(start, end, &new, by, &mut found));
         }
         self.met.extend(found.met);
         found.conflicts
@@ -169,9 +153,9 @@ impl Shadow {
         }
     }
 
-    /// A box, and its rows in the other ranges that have the same bytes.
-    pub(super) fn everywhere(&self, region: Region) -> Vec<Region> {
-        let mut all = vec![region];
+    /// The bytes, and their rows in the other ranges that have the same bytes.
+    pub(super) fn everywhere(&self, region: &Region) -> Vec<Region> {
+        let mut all = vec![region.clone()];
         for (start, end) in region.rows() {
             let ranges = self.same.range(..end).flat_map(|(first, others)| others.iter().map(|other| (*first, *other)));
             for (first, (behind, other)) in ranges {
@@ -185,13 +169,13 @@ impl Shadow {
     }
 
     /// Records an access in the other ranges that have the same bytes.
-    fn access_same(&mut self, area: &Area, new: &Record, by: &Observer<'_>) {
-        let ((start, end), new) = (area.hull(), new.elsewhere());
+    fn access_same(&mut self, area: &Region, new: &Record, by: &Observer<'_>) {
+        let ((start, end), new) = ((area.start(), area.end()), new.elsewhere());
         let meets = |first: &u64, behind: &u64| *first < end && *behind > start;
         let ranges = self.same.range(..end).flat_map(|(first, others)| others.iter().map(|other| (*first, *other)));
         let ranges: Vec<_> = ranges.filter(|(first, (behind, _))| meets(first, behind)).collect();
         for (first, (behind, other)) in ranges {
-            area.each(|from, to| {
+            for (from, to) in area.rows() {
                 let (from, to) = (from.max(first), to.min(behind));
                 if from < to {
                     let (from, to) = (from - first + other, to - first + other);
@@ -201,7 +185,7 @@ impl Shadow {
                         self.unwritten.remove(from, to);
                     }
                 }
-            });
+            }
         }
     }
 
@@ -259,13 +243,13 @@ impl Shadow {
     }
 
     /// Compares an access with the whole areas, and drops areas that can no longer conflict.
-    fn meet_whole(&mut self, area: &Area, new: &Record, by: &Observer<'_>, found: &mut Found) {
-        let (start, end) = area.hull();
+    fn meet_whole(&mut self, area: &Region, new: &Record, by: &Observer<'_>, found: &mut Found) {
+        let (start, end) = (area.start(), area.end());
         self.whole.retain(|whole| {
             if by.settled(&whole.record) {
                 return false;
             }
-            let (first, behind) = whole.area.hull();
+            let (first, behind) = (whole.area.start(), whole.area.end());
             if first >= end || behind <= start {
                 return true;
             }
@@ -274,13 +258,13 @@ impl Shadow {
                 found.compare(new, &whole.record, from, to);
             }
             // A later row that covers the area replaces it.
-            let covered = area.count() == 1 && start <= first && end >= behind;
+            let covered = area.row_count() == 1 && start <= first && end >= behind;
             !(known && covered && new.writes() && new.manner.strength == Strength::Weak)
         });
     }
 
-    fn access_whole(&mut self, area: Area, new: Record, by: &Observer<'_>, found: &mut Found) {
-        let (start, end) = area.hull();
+    fn access_whole(&mut self, area: &Region, new: Record, by: &Observer<'_>, found: &mut Found) {
+        let (start, end) = (area.start(), area.end());
         for (key, segment) in self.overlapped(start, end) {
             let mut unordered =
                 segment.write.iter().chain(&segment.since).filter(|record| !by.follows(record)).peekable();
@@ -291,27 +275,27 @@ impl Shadow {
             }
         }
         let same =
-            |whole: &Whole| whole.record.kind() == new.kind() && whole.area.is_same(&area) && by.follows(&whole.record);
+            |whole: &Whole| whole.record.kind() == new.kind() && whole.area.is_same(area) && by.follows(&whole.record);
         if let Some(whole) = self.whole.iter_mut().find(|whole| same(whole)) {
             whole.record = new;
             return;
         }
-        let ranges: usize = self.whole.iter().map(|whole| whole.area.ranges()).sum();
+        let ranges: usize = self.whole.iter().map(|whole| whole.area.listed_rows()).sum();
         if self.whole.len() >= WHOLE || ranges > RANGES {
             self.store_rows(self.whole.len().div_ceil(2));
         }
-        self.whole.push(Whole { area, record: new });
+        self.whole.push(Whole { area: area.clone(), record: new });
     }
 
     /// Stores the oldest whole areas row by row. Their rows are older than other records of the same bytes, so they
     /// replace none.
     fn store_rows(&mut self, count: usize) {
         for Whole { area, record } in self.whole.drain(..count).collect::<Vec<_>>() {
-            area.each(|start, end| {
+            for (start, end) in area.rows() {
                 self.split(start, end);
                 self.segments.range_mut(start..end).for_each(|(_, segment)| segment.since.push(record.clone()));
                 self.unite(start, end);
-            });
+            }
         }
     }
 
@@ -434,7 +418,7 @@ impl Shadow {
             used += size_of::<(u64, Segment)>() + segment.since.capacity() * size_of::<Record>();
         }
         used += self.whole.capacity() * size_of::<Whole>() + self.unwritten.memory();
-        used += self.whole.iter().map(|whole| whole.area.ranges() * size_of::<(u64, u64)>()).sum::<usize>();
+        used += self.whole.iter().map(|whole| whole.area.listed_rows() * size_of::<(u64, u64)>()).sum::<usize>();
         (watched, used as u64)
     }
 

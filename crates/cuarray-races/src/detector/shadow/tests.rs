@@ -37,7 +37,7 @@ impl Fixture {
     }
 
     fn access_ranges(&mut self, stream: usize, access: AccessKind, ranges: &[(u64, u64)]) -> Vec<u64> {
-        self.run(stream, |shadow, by| shadow.access_ranges(ranges.into(), access, by))
+        self.run(stream, |shadow, by| shadow.access(&Region::listed(ranges.into()), access, by))
     }
 
     /// Accesses the ranges in one operation, one after another.
@@ -181,7 +181,7 @@ fn many_ranges_have_the_conflicts_of_single_ones() {
             }
             1 => {
                 let region = Region::row(below(900), 1 + below(100));
-                let conflicts = together.access(stream, access, region);
+                let conflicts = together.access(stream, access, region.clone());
                 check(&conflicts, &alone.access(stream, access, region));
             }
             _ => {
@@ -239,7 +239,7 @@ fn unwritten_bytes_stay_unwritten_in_a_copy() {
     assert_eq!(memory.shadow.unwritten(0, 100), [(40, 100)]);
     let (from, to) = (Region::row(30, 20), columns(500, 5, 4));
     let holes = memory.shadow.holes(&from);
-    memory.access(0, AccessKind::Write, to);
+    memory.access(0, AccessKind::Write, to.clone());
     memory.shadow.unwrite(&to, &holes);
     assert_eq!(memory.shadow.unwritten_of(&to, true), Some((520, 535)));
     assert_eq!(memory.shadow.unwritten(500, 515), [(505, 510)]);
