@@ -4,10 +4,11 @@ use super::access_mode::{scope_code, scope_of, strength_of};
 use super::fault::FaultKind;
 use super::misuse::MisuseKind;
 use super::program::LEFT_OUT;
-use super::warp::Waiting;
+use super::warp::{Waiting, Warp};
 use super::{Flow, Machine};
 use crate::machine::program::{FUNCTION_WINDOW, Instruction};
 pub(crate) use crate::races::causality::{Fence, proxies};
+use crate::races::span::bits;
 
 impl Machine<'_> {
     /// Continues at `target`; returns whether the fragment's turn continues.
@@ -96,16 +97,19 @@ pub(crate) unsafe fn branch_indexed(machine: &mut Machine<'_>, instruction: &Ins
 fn pass(machine: &mut Machine<'_>, at: usize, from: u32, to: u32) {
     let operands = &machine.program.operands;
     let count = operands[at] as usize;
-    let mask = machine.mask;
+    let (mask, Warp { local, written, undefined, .. }) = (machine.mask, &mut *machine.warp);
     for [source, target, words] in operands[at + 1..at + 1 + 3 * count].as_chunks().0 {
         for word in 0..*words as usize {
-            let source = ((from + source) as usize / 8 + word) * 32;
-            let target = ((to + target) as usize / 8 + word) * 32;
-            for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
-                machine.warp.local[target + lane] = machine.warp.local[source + lane];
-                machine.warp.written.copy(lane, source / 32, target / 32);
-                let place = |word: usize| (word + lane) as u64 * 8;
-                machine.warp.undefined.copy(place(source), place(target));
+            let (source, target) = ((from + source) as usize / 8 + word, (to + target) as usize / 8 + word);
+            written.copy(mask, source, target);
+            if mask == u32::MAX && undefined.is_empty() {
+                local.copy_within(source * 32..source * 32 + 32, target * 32);
+                continue;
+            }
+            for lane in bits(mask).map(|lane| lane as usize) {
+                local[target * 32 + lane] = local[source * 32 + lane];
+                let place = |word: usize| (word * 32 + lane) as u64 * 8;
+                undefined.copy(place(source), place(target));
             }
         }
     }

@@ -10,7 +10,6 @@ use super::context::{
 use super::emitter::{ACTIVE, Emitter, Stub};
 use super::flow::Set;
 use super::journal::{Entry, Journal, Journaled};
-use super::leaving::Skips;
 use super::value::{EQUAL, Kind, Steps};
 use super::written::{APART, MOST_SITES, OFFSETS, PLACES, Pattern};
 use crate::machine::Machine;
@@ -19,6 +18,7 @@ use crate::machine::program::{Instruction, Program};
 use crate::machine::template::Template;
 use iced_x86::code_asm::*;
 use std::mem::offset_of;
+use std::sync::Arc;
 
 pub(super) const CHANGES: i32 = offset_of!(Machine<'static>, block.changes) as i32;
 pub(super) const JOURNAL_NEXT: i32 = (offset_of!(Machine<'static>, journal) + offset_of!(Journal, next)) as i32;
@@ -42,7 +42,7 @@ pub(super) struct Missed {
     kinds: Vec<Kind>,
     live: Set,
     start: u32,
-    skips: Option<Skips>,
+    waits: Option<Arc<[u32]>>,
     failing: CodeLabel,
     /// Where an access goes on whose memory was found, and whether the table of written accesses may have it.
     found: Option<(CodeLabel, bool)>,
@@ -345,7 +345,7 @@ impl Emitter<'_> {
             kinds,
             live: live.clone(),
             start,
-            skips: self.skips,
+            waits: self.waits.clone(),
             failing,
             found: None,
         }
@@ -386,7 +386,7 @@ impl Emitter<'_> {
 
     /// Executes a missed access by its function.
     pub(super) fn missed(&mut self, missed: Missed) -> Emitted {
-        let Missed { at, back, pc, site, span, pointer, before, after, kinds, live, start, skips, failing, .. } =
+        let Missed { at, back, pc, site, span, pointer, before, after, kinds, live, start, waits, failing, .. } =
             missed;
         self.set(at)?;
         if let Some((found, listed)) = missed.found {
@@ -399,7 +399,7 @@ impl Emitter<'_> {
             self.find(pc, (site, span), found)?;
             self.set(unknown)?;
         }
-        let (whole, other) = (self.known.whole, std::mem::replace(&mut self.skips, skips));
+        let (whole, other) = (self.known.whole, std::mem::replace(&mut self.waits, waits));
         self.known.whole &= !self.masks();
         (self.cache, self.kinds, self.start) = (before, kinds, start);
         (self.live, self.live_behind) = (live.clone(), live.clone());
@@ -442,7 +442,7 @@ impl Emitter<'_> {
                 (part, _) => self.asm.vmovdqu(Y[at], Self::row_place(held.operand, part))?,
             }
         }
-        (self.known.whole, self.skips) = (whole, other);
+        (self.known.whole, self.waits) = (whole, other);
         self.asm.jmp(back)
     }
 }

@@ -24,6 +24,9 @@ impl Site {
     pub(super) const NONE: Site = Site { start: 0, places: 0, shift: 0, region: 0 };
 }
 
+/// The most blocks that lanes of a warp wait for, while others execute one.
+pub(super) const WAITING: usize = 32;
+
 /// The values that generated code reads. Its address is in `r12`.
 #[repr(C, align(32))]
 pub(super) struct Context {
@@ -50,10 +53,8 @@ pub(super) struct Context {
     pub limit: u32,
     /// Whether that value is known.
     pub stable: u32,
-    /// The lanes that do not execute the block, while the others do; see `divergence`.
-    pub masked: u32,
-    /// Those of them that execute other blocks later.
-    pub others: u32,
+    /// The lanes that wait for later blocks, while others execute one; see `divergence`. All are zero otherwise.
+    pub waiting: [u32; WAITING],
     /// The frame of the fragment.
     pub number: u32,
     /// The running code.
@@ -82,8 +83,7 @@ impl Context {
         generation: 0,
         limit: 0,
         stable: 0,
-        masked: 0,
-        others: 0,
+        waiting: [0; WAITING],
         number: 0,
         compiled: std::ptr::null(),
         resume: 0,
@@ -114,7 +114,6 @@ offsets! {
     LIMIT = limit;
     STABLE = stable;
     RESUME = resume;
-    MASKED = masked;
-    OTHERS = others;
+    WAITING_LANES = waiting;
     LANES = lanes;
 }

@@ -11,7 +11,7 @@ use super::context::{CONSTANTS, FRAME, LIMIT, SAVED, SCALARS, SITES, STABLE};
 use super::flow::{Register, Set, guard};
 use super::hulls::Hulls;
 use super::journal::Journaled;
-use super::leaving::{Exit, Skips};
+use super::leaving::Exit;
 use super::value::{Computed, Kind, Known};
 use super::written::Pattern;
 use crate::grammar::types::Width;
@@ -21,6 +21,7 @@ use crate::machine::template::Template;
 use iced_x86::code_asm::*;
 use rustc_hash::FxHashMap;
 use std::mem::offset_of;
+use std::sync::Arc;
 
 pub(super) const ACTIVE: i32 = offset_of!(Machine<'static>, active) as i32;
 const PC: i32 = offset_of!(Machine<'static>, pc) as i32;
@@ -34,8 +35,8 @@ pub(super) enum Stub {
     Leave { at: CodeLabel, exit: u32, cache: Box<Cache>, live: Set },
     /// Leaves by the exit of a step, or by the one behind it, as the step has told.
     Stepped { at: CodeLabel, exit: u32 },
-    /// Executes a block in the lanes for which a jump does not skip it.
-    Masked(Box<super::divergence::Masked>),
+    /// Executes the blocks behind a jump that lanes take apart from each other.
+    Region(Box<super::divergence::Region>),
     /// Executes an access by its function.
     Access(Box<super::access::Missed>),
     /// Empties the journal.
@@ -55,8 +56,8 @@ pub(super) struct Emitter<'p> {
     pub noise: bool,
     /// The place of the guard of the emitted instruction, and whether it is negated.
     pub guard: Option<(u32, bool)>,
-    /// Where some lanes of the warp go on that do not execute the emitted block, although `known` is about code for all.
-    pub skips: Option<Skips>,
+    /// Where some lanes of the warp wait that do not execute the emitted block, although `known` is about code for all.
+    pub waits: Option<Arc<[u32]>>,
     /// The accesses of the block that are checked together; see `access`.
     pub hulls: Hulls,
     /// The registers that are live before the emitted instruction, and behind it.
@@ -108,7 +109,7 @@ pub(super) fn assemble(known: Known<'_>, plain: &[Instruction], expects: bool) -
         kinds: Vec::new(),
         cache: Cache::default(),
         noise: false,
-        skips: None,
+        waits: None,
         guard: None,
         hulls: Hulls::default(),
         live: Set::default(),
@@ -151,7 +152,7 @@ impl Emitter<'_> {
 
     /// Whether some lanes do not execute the emitted block.
     pub(super) fn masks(&self) -> bool {
-        self.skips.is_some()
+        self.waits.is_some()
     }
 
     pub(super) fn set(&mut self, mut label: CodeLabel) -> Emitted {
@@ -196,7 +197,7 @@ impl Emitter<'_> {
                     self.asm.add(eax, exit as i32 - 1)?;
                     self.asm.jmp(leave)?;
                 }
-                Stub::Masked(masked) => self.masked(*masked)?,
+                Stub::Region(region) => self.region(*region)?,
                 Stub::Access(missed) => self.missed(*missed)?,
                 Stub::Full { at, back } => self.full(at, back)?,
             }
@@ -290,7 +291,7 @@ impl Emitter<'_> {
             self.asm.test(eax, eax)?;
             self.asm.je(falls)?;
             self.asm.cmp(eax, dword_ptr(rbx + ACTIVE))?;
-            // Threads that diverge are the business of the interpreter, unless the jump skips one block.
+            // Threads that diverge are the business of the interpreter, unless they meet soon.
             let diverging = self.diverging(pc, target, other).unwrap_or(before);
             self.asm.jne(diverging)?;
             self.go(pc, target, before)?;

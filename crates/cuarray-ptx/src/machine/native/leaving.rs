@@ -7,6 +7,7 @@ use super::linear_rows::LinearRegister;
 use super::value::{Check, Kind, Steps};
 use crate::grammar::types::Width;
 use iced_x86::code_asm::*;
+use std::sync::Arc;
 
 /// A way out of generated code.
 pub(super) struct Exit {
@@ -20,16 +21,8 @@ pub(super) struct Exit {
     pub linear: Vec<LinearRegister>,
     /// The block that expects just these linear registers, behind a step.
     pub resumes: Option<u32>,
-    /// Where the lanes go on that skip the block, if some lanes may.
-    pub skips: Option<Skips>,
-}
-
-/// Where lanes go on that do not execute a block, while others do; see `divergence`.
-#[derive(Clone, Copy)]
-pub(super) struct Skips {
-    pub to: u32,
-    /// Where those of [`Context::others`](super::context::Context::others) do, if there are any.
-    pub others: Option<u32>,
+    /// Where the lanes go on that wait for other blocks, if some may: for each place in [`Context::waiting`](super::context::Context::waiting).
+    pub waits: Option<Arc<[u32]>>,
 }
 
 impl Emitter<'_> {
@@ -41,7 +34,7 @@ impl Emitter<'_> {
             Kind::Row => None,
         });
         let linear = linear.collect();
-        self.exits.push(Exit { pc: Some(pc), count, stops, linear, resumes: None, skips: self.skips });
+        self.exits.push(Exit { pc: Some(pc), count, stops, linear, resumes: None, waits: self.waits.clone() });
         self.exits.len() as u32 - 1
     }
 

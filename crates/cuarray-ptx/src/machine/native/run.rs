@@ -1,7 +1,7 @@
 //! Entering generated code, and what follows when it leaves.
 
 use super::compiled::{Compiled, Entry, Generated, Variant};
-use super::context::Context;
+use super::context::{Context, WAITING};
 use super::journal::Journal;
 use super::leaving::Exit;
 use super::linear_rows::write_lanes;
@@ -312,10 +312,14 @@ impl Machine<'_> {
         // SAFETY: the code has returned.
         let frame = unsafe { (*context).number };
         self.executed += u64::from(exit.count);
-        // SAFETY: the code has returned.
-        let masked = std::mem::take(unsafe { &mut (*context).masked });
-        // Some lanes have not executed the block.
-        self.lanes = self.lanes.wrapping_sub(u64::from(exit.count) * u64::from(masked.count_ones()));
+        // The lanes that wait for other blocks have not executed this one.
+        let mut waiting: [u32; WAITING] = [0; WAITING];
+        if exit.waits.is_some() {
+            // SAFETY: the code has returned.
+            waiting = std::mem::replace(unsafe { &mut (*context).waiting }, waiting);
+        }
+        let others = waiting.iter().fold(0, |all, lanes| all | lanes);
+        self.lanes = self.lanes.wrapping_sub(u64::from(exit.count) * u64::from(others.count_ones()));
         self.lanes = self.lanes.wrapping_add((self.executed - before) * u64::from(active.count_ones()));
         if let Some(pc) = exit.pc {
             self.pc = pc;
@@ -327,14 +331,11 @@ impl Machine<'_> {
                 self.write_deferred_lanes(exit, frame, active);
             }
         }
-        if let Some(skips) = exit.skips.filter(|_| masked != 0 && self.fault.is_none()) {
-            // The function of an instruction has stopped the lanes that do not skip the block.
-            // SAFETY: the code has returned.
-            let others = if skips.others.is_some() { unsafe { (*context).others } } else { 0 };
-            for (pc, lanes) in [(skips.others.unwrap_or(0), others), (skips.to, masked & !others)] {
-                if lanes != 0 {
-                    self.part(pc, lanes, Waiting::Nothing);
-                }
+        if others != 0 && self.fault.is_none() {
+            // The function of an instruction has stopped the lanes that execute the block.
+            let pcs = exit.waits.as_deref().unwrap_or_default();
+            for (pc, lanes) in pcs.iter().zip(waiting).filter(|(_, lanes)| *lanes != 0) {
+                self.part(*pc, lanes, Waiting::Nothing);
             }
             self.find_limit();
         }

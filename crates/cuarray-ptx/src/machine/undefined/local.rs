@@ -68,9 +68,10 @@ impl Written {
         }
     }
 
-    /// Gives a word the state of another one.
-    pub(in crate::machine) fn copy(&mut self, lane: usize, from: usize, to: usize) {
-        self.0[to][lane] = self.0[from][lane];
+    /// Gives a word of some lanes the state of another one.
+    pub(in crate::machine) fn copy(&mut self, lanes: u32, from: usize, to: usize) {
+        let (from, to) = (self.0[from], &mut self.0[to]);
+        (0..32).filter(|lane| lanes >> lane & 1 == 1).for_each(|lane| to[lane] = from[lane]);
     }
 
     /// Marks a word as written.

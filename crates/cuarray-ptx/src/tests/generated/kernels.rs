@@ -169,7 +169,8 @@ impl Writer<'_> {
     fn statements(&mut self, count: u64) {
         for _ in 0..count {
             match self.random.below(20) {
-                0..4 if self.depth < 3 => self.branch(),
+                0..3 if self.depth < 3 => self.branch(),
+                3 if self.depth < 2 => self.cases(),
                 4..6 if self.depth < 2 => self.repeat(),
                 6 if self.together => self.barrier(),
                 7 if self.together && self.random.below(2) == 0 => self.collective(),
@@ -230,6 +231,40 @@ impl Writer<'_> {
                 writer.statements(count);
                 writer.add(&format!("{end}:"));
             }
+        });
+    }
+
+    /// Several jumps to cases. Each case goes on with the next one, leaves all of them, or jumps over some in a part of the threads.
+    fn cases(&mut self) {
+        let end = self.label();
+        let cases: Vec<String> = (0..2 + self.random.below(4)).map(|_| self.label()).collect();
+        self.inside(|writer| {
+            let guard = |writer: &mut Self| writer.random.one_of(&["@%p0", "@%p1", "@!%p2", "@!%p0"]);
+            for case in &cases {
+                let guard = guard(writer);
+                writer.add(&format!("{guard} bra {case};"));
+                let count = writer.random.below(3);
+                writer.statements(count);
+            }
+            if writer.random.below(2) == 0 {
+                writer.add(&format!("bra {end};"));
+            }
+            for (number, case) in cases.iter().enumerate() {
+                writer.add(&format!("{case}:"));
+                let count = 1 + writer.random.below(3);
+                writer.statements(count);
+                let later = &cases[number + 1..];
+                let to = later.get(writer.random.below(3) as usize).unwrap_or(&end);
+                match writer.random.below(3) {
+                    0 => {}
+                    1 => writer.add(&format!("bra {end};")),
+                    _ => {
+                        let guard = guard(writer);
+                        writer.add(&format!("{guard} bra {to};"));
+                    }
+                }
+            }
+            writer.add(&format!("{end}:"));
         });
     }
 
