@@ -143,7 +143,7 @@ pub(crate) struct Warp {
 }
 
 /// Instructions in a fragment's turn while others of its warp could run.
-const TURN: u64 = 20_000;
+pub(super) const TURN: u64 = 20_000;
 /// The deepest nesting of calls.
 const DEPTH: u32 = 20_000;
 /// The most local memory of a thread.

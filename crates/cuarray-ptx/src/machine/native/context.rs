@@ -55,6 +55,10 @@ pub(super) struct Context {
     pub stable: u32,
     /// The lanes that wait for later blocks, while others execute one; see `divergence`. All are zero otherwise.
     pub waiting: [u32; WAITING],
+    /// The executed instructions when the first of these lanes began to wait.
+    pub since: [u64; WAITING],
+    /// The block to which the lanes that have run last go on.
+    pub running: u32,
     /// The frame of the fragment.
     pub number: u32,
     /// The running code.
@@ -84,6 +88,8 @@ impl Context {
         limit: 0,
         stable: 0,
         waiting: [0; WAITING],
+        since: [0; WAITING],
+        running: 0,
         number: 0,
         compiled: std::ptr::null(),
         resume: 0,
@@ -115,5 +121,7 @@ offsets! {
     STABLE = stable;
     RESUME = resume;
     WAITING_LANES = waiting;
+    WAITING_SINCE = since;
+    RUNNING = running;
     LANES = lanes;
 }

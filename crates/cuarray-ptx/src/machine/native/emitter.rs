@@ -27,7 +27,7 @@ pub(super) const ACTIVE: i32 = offset_of!(Machine<'static>, active) as i32;
 const PC: i32 = offset_of!(Machine<'static>, pc) as i32;
 const MACHINE_LIMIT: i32 = offset_of!(Machine<'static>, limit) as i32;
 pub(super) const EXECUTED: i32 = offset_of!(Machine<'static>, executed) as i32;
-const TURN_END: i32 = offset_of!(Machine<'static>, turn_end) as i32;
+pub(super) const TURN_END: i32 = offset_of!(Machine<'static>, turn_end) as i32;
 
 /// Code that is rarely executed, behind the rest.
 pub(super) enum Stub {
@@ -35,8 +35,10 @@ pub(super) enum Stub {
     Leave { at: CodeLabel, exit: u32, cache: Box<Cache>, live: Set },
     /// Leaves by the exit of a step, or by the one behind it, as the step has told.
     Stepped { at: CodeLabel, exit: u32 },
-    /// Executes the blocks behind a jump that lanes take apart from each other.
-    Region(Box<super::divergence::Region>),
+    /// Lanes that take a jump apart from each other.
+    Divergence(Box<super::divergence::Divergence>),
+    /// The region with a number.
+    Region(usize),
     /// Executes an access by its function.
     Access(Box<super::access::Missed>),
     /// Empties the journal.
@@ -65,6 +67,8 @@ pub(super) struct Emitter<'p> {
     pub live_behind: Set,
     pub exits: Vec<Exit>,
     pub stubs: Vec<Stub>,
+    /// The regions of jumps that lanes take apart from each other.
+    pub regions: Vec<super::divergence::Region>,
     pub sites: u32,
     /// The accesses that may be in the table of written ones, by site.
     pub patterns: FxHashMap<u32, Pattern>,
@@ -116,6 +120,7 @@ pub(super) fn assemble(known: Known<'_>, plain: &[Instruction], expects: bool) -
         live_behind: Set::default(),
         exits: Vec::new(),
         stubs: Vec::new(),
+        regions: Vec::new(),
         sites: 0,
         patterns: FxHashMap::default(),
         journaled: Vec::new(),
@@ -197,7 +202,8 @@ impl Emitter<'_> {
                     self.asm.add(eax, exit as i32 - 1)?;
                     self.asm.jmp(leave)?;
                 }
-                Stub::Region(region) => self.region(*region)?,
+                Stub::Divergence(divergence) => self.divergence(*divergence)?,
+                Stub::Region(number) => self.region(number)?,
                 Stub::Access(missed) => self.missed(*missed)?,
                 Stub::Full { at, back } => self.full(at, back)?,
             }
@@ -292,7 +298,7 @@ impl Emitter<'_> {
             self.asm.je(falls)?;
             self.asm.cmp(eax, dword_ptr(rbx + ACTIVE))?;
             // Threads that diverge are the business of the interpreter, unless they meet soon.
-            let diverging = self.diverging(pc, target, other).unwrap_or(before);
+            let diverging = self.diverging(pc, target, other, before).unwrap_or(before);
             self.asm.jne(diverging)?;
             self.go(pc, target, before)?;
             self.set(falls)?;

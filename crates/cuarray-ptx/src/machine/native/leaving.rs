@@ -66,6 +66,14 @@ impl Emitter<'_> {
         at
     }
 
+    /// The label of code that leaves in front of a block of a region, at the end of a turn. All values are in the frame, or linear.
+    pub(super) fn leaving_region(&mut self, pc: u32, live: &Set) -> CodeLabel {
+        let exit = self.exit_now(pc, 0, true, live);
+        let at = self.asm.create_label();
+        self.stubs.push(Stub::Leave { at, exit, cache: Box::default(), live: Set::default() });
+        at
+    }
+
     /// Leaves behind a call for an instruction that stops the fragment. The values of the `live` registers are in the frame, or linear.
     pub(super) fn failing(&mut self, pc: u32, live: &Set) -> CodeLabel {
         let exit = self.exit_now(pc + 1, pc + 1 - self.start, true, live);

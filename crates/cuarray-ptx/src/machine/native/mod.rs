@@ -2,8 +2,8 @@
 //!
 //! The generated code works on whole warps, on the frames of the interpreter. So it can leave to the interpreter before any instruction, and
 //! an instruction without a [template](super::template) is executed by its function, as the interpreter would. So is one that is not in a
-//! run, as a *step*, behind which code continues if the fragment is as before. It leaves where threads diverge or meet, unless a jump skips one
-//! block in some lanes, at the end of a turn, and after a fault. At a barrier, it continues with the next warp.
+//! run, as a *step*, behind which code continues if the fragment is as before. It leaves where threads diverge or meet, unless they meet again
+//! soon, at the end of a turn, and after a fault. At a barrier, it continues with the next warp.
 //!
 //! `flow` finds the blocks of a function, and `value` the registers with linear values. `emitter` emits the blocks, with `cache`, `rows`,
 //! `floats`, `predicates`, `access`, `narrow`, `hulls`, `scattered`, `steps`, `divergence` and `leaving`. The code calls the functions of

@@ -334,8 +334,11 @@ impl Machine<'_> {
         if others != 0 && self.fault.is_none() {
             // The function of an instruction has stopped the lanes that execute the block.
             let pcs = exit.waits.as_deref().unwrap_or_default();
-            for (pc, lanes) in pcs.iter().zip(waiting).filter(|(_, lanes)| *lanes != 0) {
+            // SAFETY: the code has returned.
+            let since = unsafe { (*context).since };
+            for ((pc, lanes), since) in pcs.iter().zip(waiting).zip(since).filter(|((_, lanes), _)| *lanes != 0) {
                 self.part(*pc, lanes, Waiting::Nothing);
+                self.warp.fragments.last_mut().into_iter().for_each(|fragment| fragment.ran = since);
             }
             self.find_limit();
         }

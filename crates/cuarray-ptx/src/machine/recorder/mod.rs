@@ -393,6 +393,7 @@ impl Recorder {
     }
 
     /// As [`Recorder::note`], for 32 elements of a size at a distance of `step` bytes. Reads find written memory.
+    #[cfg_attr(not(any(target_arch = "x86_64", test)), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub(crate) fn note_strided(&mut self, region: usize, offset: u64, (size, step): (u32, u32), written: bool) {
         let (size, step) = (u64::from(size), u64::from(step));
         let plain = self.strength == Strength::Weak && self.ordering.is_none() && !self.updates && !self.before_wait;

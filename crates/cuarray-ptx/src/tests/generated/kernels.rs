@@ -234,7 +234,7 @@ impl Writer<'_> {
         });
     }
 
-    /// Several jumps to cases. Each case goes on with the next one, leaves all of them, or jumps over some in a part of the threads.
+    /// Several jumps to cases. Behind a case, threads continue with the next one, leave all of them, or some of them jump over a few.
     fn cases(&mut self) {
         let end = self.label();
         let cases: Vec<String> = (0..2 + self.random.below(4)).map(|_| self.label()).collect();

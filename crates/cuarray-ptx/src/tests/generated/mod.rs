@@ -174,6 +174,39 @@ fn warps_wait_for_one_whose_turn_has_ended() {
     }
 }
 
+/// The registers of a loop have values of their own in each round, also where lanes have left it.
+#[test]
+fn lanes_that_stay_in_a_loop_keep_their_registers() {
+    let source = ".visible .entry k(.param .u64 out) { .reg .pred %p; .reg .b32 %t, %n, %v; .reg .b64 %out, %a; ld.param.u64 %out, [out];\n\
+        mov.u32 %t, %tid.x; mov.u32 %v, %laneid; and.b32 %n, %t, 3; mul.wide.u32 %a, %t, 4; add.u64 %out, %out, %a;\n\
+        L: add.s32 %v, %v, 0x7fffffff; sub.u32 %n, %n, 1; setp.ge.s32 %p, %n, 0; @%p bra L; st.global.u32 [%out], %v; ret; }";
+    let mut values = vec![0_u64; 32];
+    let outcome = Run { source, threads: [64, 1, 1], ..Run::default() }.over(&mut [&mut values]);
+    assert!(outcome.fault.is_none(), "{outcome:?}");
+    let value = |thread: u64| (thread % 32).wrapping_add((thread % 4 + 1) * 0x7fff_ffff) & 0xffff_ffff;
+    let expected: Vec<u64> = (0..32).map(|pair| value(2 * pair) | value(2 * pair + 1) << 32).collect();
+    assert_eq!(values, expected);
+}
+
+/// Lanes leave a loop with a branch after different numbers of rounds, some of them after many turns. Each round changes a digest that all
+/// share, so the order of their turns is visible.
+#[test]
+fn lanes_that_are_apart_take_turns_as_in_the_interpreter() {
+    let source = ".visible .entry k(.param .u64 out) { .reg .pred %p; .reg .b32 %t, %n, %i, %v, %w, %x; .reg .b64 %out, %a;\n\
+        .shared .align 4 .b32 digest; ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; mad.lo.u32 %n, %t, 700, 100; mov.u32 %i, 0;\n\
+        mov.u32 %w, 0; st.shared.u32 [digest], %w;\n\
+        L: ld.shared.u32 %v, [digest]; mad.lo.u32 %v, %v, 31, %t; st.shared.u32 [digest], %v; xor.b32 %w, %w, %v;\n\
+        mul.lo.u32 %x, %t, 37; add.u32 %x, %x, %i; and.b32 %x, %x, 192; setp.eq.u32 %p, %x, 64; @%p bra A; setp.eq.u32 %p, %x, 128; @%p bra B;\n\
+        add.u32 %w, %w, 3; bra N; A: shl.b32 %w, %w, 1; B: add.u32 %w, %w, %i;\n\
+        N: add.u32 %i, %i, 1; setp.lt.u32 %p, %i, %n; @%p bra L;\n\
+        mul.wide.u32 %a, %t, 4; add.u64 %out, %out, %a; add.u32 %v, %v, %w; st.global.u32 [%out], %v; ret; }";
+    for threads in [32, 64] {
+        let run = Run { source, threads: [threads, 1, 1], budget: 1 << 24, ..Run::default() };
+        let left = left_by(&run, Way::Unrecorded);
+        assert_eq!(left, left_by(&run, Way::Generated), "{threads} threads");
+    }
+}
+
 /// Each thread counts in shared memory, and adds the sum of its own place behind the last barrier.
 #[test]
 fn warps_keep_their_registers_behind_barriers_over_several_blocks() {
