@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 import random
+import subprocess
+import sys
+import sysconfig
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,17 +25,25 @@ import cuarray
 THREADS, ROUNDS = 8, 40
 
 
-def in_threads(work: Callable[[int], None]) -> None:
+def in_threads(work: Callable[[int], None], count: int = THREADS) -> None:
     """Runs the work in all threads at the same time, and raises the first exception of a thread."""
-    together = threading.Barrier(THREADS)
+    together = threading.Barrier(count)
 
     def begin(number: int) -> None:
         together.wait()
         work(number)
 
-    with ThreadPoolExecutor(THREADS) as threads:
-        for future in [threads.submit(begin, number) for number in range(THREADS)]:
+    with ThreadPoolExecutor(count) as threads:
+        for future in [threads.submit(begin, number) for number in range(count)]:
             future.result(driver_probe.PATIENCE)
+
+
+def test_import_leaves_the_global_lock_off_where_python_has_none() -> None:
+    """A module that does not declare that it works without this lock turns it on."""
+    program = "import sys, cuarray; exit(getattr(sys, '_is_gil_enabled', lambda: True)())"
+    settings = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}
+    done = subprocess.run([sys.executable, "-c", program], env=settings, check=False)
+    assert done.returncode == (0 if sysconfig.get_config_var("Py_GIL_DISABLED") else 1)
 
 
 def test_threads_import_and_export_one_object() -> None:
@@ -96,6 +109,61 @@ def test_threads_get_errors_for_one_malformed_object() -> None:
                 cuarray.as_cuda_array(wrong)
 
     in_threads(work)
+
+
+class Tensor:
+    """Offers one DLPack capsule to all consumers."""
+
+    def __init__(self, array: cuarray.DeviceArray) -> None:
+        self.capsule, self.device = array.__dlpack__(), array.__dlpack_device__()
+
+    def __dlpack__(self, **_: object) -> object:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+
+class Structure:
+    """Offers one capsule with the C structure to all consumers."""
+
+    def __init__(self, array: cuarray.DeviceArray) -> None:
+        self.capsule = array.__cuda_array_c_interface__
+
+    @property
+    def __cuda_array_c_interface__(self) -> object:
+        return self.capsule
+
+
+@pytest.mark.parametrize(
+    ("offer", "take"), [(Tensor, cuarray.from_dlpack), (Structure, cuarray.as_cuda_array)], ids=["DLPack", "structure"]
+)
+def test_one_of_two_threads_takes_a_capsule(
+    driver: str, offer: type[Tensor | Structure], take: Callable[[object], cuarray.DeviceArray]
+) -> None:
+    """Two owners would release its content twice. The threads poll, as those that a barrier wakes take one after the other."""
+    array = cuarray.to_device(np.arange(4))
+    offers = [offer(array) for _ in range(5000)]
+    # With a global lock, the other thread waits for this one.
+    polls_in_a_row = 1 if getattr(sys, "_is_gil_enabled", lambda: True)() else 5000
+    reached, taken, refused = [-1, -1], [0, 0], [0, 0]
+
+    def work(number: int) -> None:
+        for each, offered in enumerate(offers):
+            reached[number] = each
+            polls = 0
+            while reached[1 - number] < each:
+                polls += 1
+                if polls % polls_in_a_row == 0:
+                    time.sleep(0)
+            try:
+                take(offered)
+                taken[number] += 1
+            except ValueError as error:
+                refused[number] += "taken already" in str(error)
+
+    in_threads(work, 2)
+    assert (sum(taken), sum(refused)) == (len(offers), len(offers))
 
 
 def test_threads_copy_with_own_arrays_and_streams(driver: str) -> None:

@@ -16,7 +16,8 @@
 //! | retained contexts of Python | `python::memory::contexts` |
 //!
 //! The other locks of the folder `python` are held by attached threads only, for a few instructions without a driver call. Python's `fork`
-//! runs in an attached thread, so with a GIL no other thread holds one. A `OnceLock` waits only while its value is stored.
+//! runs in an attached thread, so with a GIL no other thread holds one. Without a GIL, `fork` first stops the other attached threads, and none of them
+//! stops in these instructions. A `OnceLock` waits only while its value is stored.
 
 use std::{
     process,

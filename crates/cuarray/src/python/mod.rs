@@ -3,8 +3,8 @@
 //! [`register`] adds all names to the package's extension module; a few lines of Python export them. Three rules hold
 //! throughout. Code that can block runs without the GIL. Shared objects are frozen, apart from memory of another process
 //! ([`ipc`](import::ipc)), which has a field that changes, behind a lock. Objects of others are not frozen: without the GIL, the walk over a
-//! dictionary holds its critical section ([`entries`](import)). No driver is needed before a call touches a device: interfaces are
-//! read, checked and printed on any machine.
+//! dictionary holds its critical section ([`entries`](import)), and so does the taking of a capsule. No driver is needed
+//! before a call touches a device: interfaces are read, checked and printed on any machine.
 
 pub mod arguments;
 pub mod array;

@@ -1,5 +1,6 @@
-//! Python's C API where PyO3 is too slow or too narrow: calls, values, errors, objects kept by C structures, tables shared by modules.
+//! Python's C API where PyO3 is too slow or too narrow: calls, values, errors, capsules, objects kept by C structures, tables shared by modules.
 
+pub(in crate::python) mod capsule;
 pub(crate) mod error;
 pub(in crate::python) mod fastcall;
 pub(in crate::python) mod inspect;

@@ -31,6 +31,15 @@ fn interpreter_dict(py: Python<'_>) -> Option<Bound<'_, PyDict>> {
     unsafe { Bound::from_borrowed_ptr_or_opt(py, dict) }?.cast_into::<PyDict>().ok()
 }
 
+/// The value under a key: the value of the first module that sets one. Other modules may be imported at the same time.
+fn set_default<'py>(
+    dict: &Bound<'py, PyDict>,
+    key: &str,
+    value: impl IntoPyObject<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    dict.call_method1(intern!(dict.py(), "setdefault"), (key, value))
+}
+
 /// A table of C functions that all modules of the process use: the table of the first module that published one.
 pub(in crate::python) struct Shared<T: Sync + 'static> {
     /// The key of the table in the interpreter's dictionary, and the name of its capsule.
@@ -62,15 +71,10 @@ impl<T: Sync + 'static> Shared<T> {
     fn published(&self, py: Python<'_>) -> PyResult<NonNull<T>> {
         let own = NonNull::from(self.own);
         let Some(dict) = interpreter_dict(py) else { return Ok(own) };
-        let key = self.key.to_string_lossy();
-        if let Some(found) = dict.get_item(&*key)? {
-            let capsule = found.cast_into::<PyCapsule>()?;
-            return Ok(capsule.pointer_checked(Some(self.key))?.cast());
-        }
         // SAFETY: the table is static, and this module is never unloaded.
         let capsule = unsafe { PyCapsule::new_with_pointer(py, own.cast(), self.key) }?;
-        dict.set_item(&*key, capsule)?;
-        Ok(own)
+        let first = set_default(&dict, &self.key.to_string_lossy(), capsule)?.cast_into::<PyCapsule>()?;
+        Ok(first.pointer_checked(Some(self.key))?.cast())
     }
 
     /// The table in use. Imports the package first, so that its table is the first.
@@ -114,10 +118,7 @@ impl Joined {
         let Some(dict) = interpreter_dict(py) else { return Ok(()) };
         self.own.get_or_try_init(py, || {
             let functions = functions()?;
-            match dict.get_item(self.key)? {
-                Some(list) => list.cast_into::<PyList>()?.append(&functions)?,
-                None => dict.set_item(self.key, PyList::new(py, [&functions])?)?,
-            }
+            set_default(&dict, self.key, PyList::empty(py))?.cast_into::<PyList>()?.append(&functions)?;
             PyResult::Ok(functions.unbind())
         })?;
         Ok(())

@@ -5,7 +5,7 @@
 
 use super::{wait_for_producer, with_element};
 use crate::python::{
-    ffi::{inspect::type_name, raised::optional_attribute, type_bits::TypeBits},
+    ffi::{capsule, inspect::type_name, raised::optional_attribute, type_bits::TypeBits},
     memory::c_array::{TAKEN, UNTAKEN},
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 use pyo3::{
-    ffi, intern,
+    intern,
     prelude::*,
     types::{PyCapsule, PyString},
 };
@@ -81,26 +81,18 @@ fn take(object: &Bound<'_, PyAny>, capsule: &Bound<'_, PyAny>) -> Result<CArray>
         ))
     };
     let Ok(capsule) = capsule.cast::<PyCapsule>() else { return Err(wrong(format!("a {}", type_name(capsule)))) };
-    // SAFETY: `capsule` is a capsule, and its pointer is read only if the name matches. The new name, which is static, marks the
-    // structure as taken by this module.
-    unsafe {
-        let raw = ffi::PyCapsule_GetPointer(capsule.as_ptr(), UNTAKEN.as_ptr()).cast::<RawCArray>();
-        if raw.is_null() {
-            ffi::PyErr_Clear();
-            let taken = ffi::PyCapsule_IsValid(capsule.as_ptr(), TAKEN.as_ptr()) != 0;
-            return Err(match taken {
-                true => Error::argument(format!(
-                    "the structure of the capsule that a {} returned was taken already; a new capsule is expected",
-                    type_name(object)
-                )),
-                false => wrong("a PyCapsule of another name".to_owned()),
-            });
-        }
-        if ffi::PyCapsule_SetName(capsule.as_ptr(), TAKEN.as_ptr()) != 0 {
-            return Err(PyErr::fetch(capsule.py()).into());
-        }
-        CArray::from_raw(raw)
+    // The new name marks the structure as taken by this module.
+    if let Some(raw) = capsule::take(capsule, UNTAKEN, TAKEN)? {
+        // SAFETY: the capsule's name promises this structure, and it was not taken before.
+        return unsafe { CArray::from_raw(raw.as_ptr().cast::<RawCArray>()) };
     }
+    Err(match capsule::content(capsule, TAKEN) {
+        Some(_) => Error::argument(format!(
+            "the structure of the capsule that a {} returned was taken already; a new capsule is expected",
+            type_name(object)
+        )),
+        None => wrong("a PyCapsule of another name".to_owned()),
+    })
 }
 
 /// Makes the array over a structure.

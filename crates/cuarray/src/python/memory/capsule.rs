@@ -4,7 +4,7 @@
 //! capsule whose tensor was not taken calls the deleter itself. So the tensor always has exactly one owner, and its deleter is called once.
 
 use super::reach;
-use crate::python::ffi::inspect::type_name;
+use crate::python::ffi::{capsule, inspect::type_name};
 use crate::{
     Error, Interface, Result,
     exchange::dlpack::{
@@ -43,13 +43,13 @@ impl Managed {
                 type_name(capsule)
             )));
         };
-        if let Some(tensor) = taken(capsule, VERSIONED, VERSIONED_USED)? {
+        if let Some(tensor) = capsule::take(capsule, VERSIONED, VERSIONED_USED)? {
             return Ok(Managed::Versioned(tensor.cast()));
         }
-        if let Some(tensor) = taken(capsule, LEGACY, LEGACY_USED)? {
+        if let Some(tensor) = capsule::take(capsule, LEGACY, LEGACY_USED)? {
             return Ok(Managed::Legacy(tensor.cast()));
         }
-        let is = |name| holds(capsule, name).is_some();
+        let is = |name| capsule::content(capsule, name).is_some();
         if is(VERSIONED_USED) || is(LEGACY_USED) {
             return Err(Error::argument(
                 "the tensor of this DLPack capsule was taken already; a new capsule is expected",
@@ -196,32 +196,6 @@ impl Drop for Managed {
             }
         }
     }
-}
-
-/// The content of a capsule with that name.
-fn holds(capsule: &Bound<'_, PyCapsule>, name: &CStr) -> Option<NonNull<std::ffi::c_void>> {
-    // SAFETY: `capsule` is a capsule; with a wrong name the result is null with an error set.
-    unsafe {
-        let content = NonNull::new(ffi::PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr()));
-        if content.is_none() {
-            ffi::PyErr_Clear();
-        }
-        content
-    }
-}
-
-/// Takes the content of a capsule named `unused`, and renames it to `used`.
-fn taken(
-    capsule: &Bound<'_, PyCapsule>,
-    unused: &CStr,
-    used: &'static CStr,
-) -> PyResult<Option<NonNull<std::ffi::c_void>>> {
-    let Some(content) = holds(capsule, unused) else { return Ok(None) };
-    // SAFETY: `capsule` is a capsule, and the name is static.
-    if unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) } != 0 {
-        return Err(PyErr::fetch(capsule.py()));
-    }
-    Ok(Some(content))
 }
 
 /// The destructor of this library's capsules.
