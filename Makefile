@@ -41,6 +41,8 @@ DISTRIBUTED_TESTS := tests/workers
 RMM_TESTS := tests/rmm_modules
 WARP_TESTS := tests/warp_modules
 NEWEST_PYTHON := build/newest-python/.installed
+FREE_THREADED_VENV := .venv-free-threaded
+FREE_THREADED := build/free-threaded/.installed
 AARCH64 := build/aarch64/.installed
 LARGE_PAGES := build/large-pages/.installed
 MEASURED := $(VENV)/.measured
@@ -252,11 +254,16 @@ test-python: peers $(EXTENSIONS) $(NVJITLINK) $(MPICH) ## run the Python tests o
 	$(call say,Stand-ins for the toolchain with nvJitLink)
 	PYTHONPATH="$(CURDIR)/$(dir $(NVJITLINK))" $(BIN)/python -m pytest tests/toolchain --cuarray-sim $(call expected_skips,nvjitlink)
 
+# The variable lets PyO3 build for Python 3.13, whose variant without a global lock it does not support.
 .PHONY: test-free-threaded
-test-free-threaded: install ## run the tests of the package with an interpreter without a global lock, as PYTHON=python3.14t
+test-free-threaded: $(if $(FREE_THREADED_PYTHON),,$(FREE_THREADED)) $(SIM_WHEEL) ## run the tests of the package without a global lock, with Python 3.13t, which it builds, or with FREE_THREADED_PYTHON=python3.14t
 	$(call say,Tests of the package without a global lock)
-	$(BIN)/python -c 'import sys; exit(getattr(sys, "_is_gil_enabled", lambda: True)() and "PYTHON names no free-threaded interpreter")'
-	$(BIN)/python -X gil=0 -m pytest tests/package tests/dlpack tests/c_interface --cuarray-sim --numprocesses 3 $(call expected_skips,free-threaded)
+	rm -rf $(FREE_THREADED_VENV) dist/free-threaded
+	$(or $(FREE_THREADED_PYTHON),build/free-threaded/bin/python3.13t) -m venv $(FREE_THREADED_VENV)
+	$(FREE_THREADED_VENV)/bin/python -c 'import sysconfig; exit(not sysconfig.get_config_var("Py_GIL_DISABLED") and "FREE_THREADED_PYTHON names an interpreter with a global lock")'
+	UNSAFE_PYO3_SKIP_VERSION_CHECK=1 $(BIN)/maturin build --profile quick --manifest-path python/cuarray/Cargo.toml --interpreter $(FREE_THREADED_VENV)/bin/python --out dist/free-threaded
+	$(FREE_THREADED_VENV)/bin/python -m pip --disable-pip-version-check install --quiet -r requirements/free-threaded.txt dist/free-threaded/cuarray-*.whl dist/cuarray_sim-*.whl
+	PYTHON_GIL=0 $(FREE_THREADED_VENV)/bin/python -m pytest tests/package tests/dlpack tests/c_interface --cuarray-sim --numprocesses 3 $(call expected_skips,$(if $(FREE_THREADED_PYTHON),free-threaded,free-threaded-built))
 
 .PHONY: test-distributed
 test-distributed: peers $(DISTRIBUTED) ## run the tests and examples of Dask and Ray on the simulated driver, with two workers each
@@ -670,14 +677,14 @@ RELEASED_TARGETS := x86_64-unknown-linux-gnu $(ARM)
 RELEASED_CRATES := cuarray-abi cuarray-ptx cuarray-races cuarray-sim cuarray cuarray-testing
 
 # Interpreters without a global lock have separate wheels, because abi3 has a global lock. Those on the machine are used, for its own processor.
-FREE_THREADED := $(foreach python,python3.14t python3.15t,$(shell command -v $(python)))
+RELEASED_WITHOUT_LOCK := $(foreach python,python3.14t python3.15t,$(shell command -v $(python)))
 
 .PHONY: release-wheels
 release-wheels: $(RELEASE_TOOLS) ## build the wheels for PyPI into dist/release
 	$(call say,wheels for glibc $(GLIBC))
 	rm -rf dist/release && mkdir -p dist/release
 	@export PATH="$(CURDIR)/$(BIN):$$PATH"; for target in $(RELEASED_TARGETS); do \
-	    case $$target in $$(uname -m)-*) interpreters='--interpreter $(BIN)/python $(FREE_THREADED)' ;; *) interpreters= ;; esac; \
+	    case $$target in $$(uname -m)-*) interpreters='--interpreter $(BIN)/python $(RELEASED_WITHOUT_LOCK)' ;; *) interpreters= ;; esac; \
 	    (set -x; rustup target add $$target; \
 	        maturin build --release --zig --target $$target --compatibility $(MANYLINUX) --manifest-path python/cuarray/Cargo.toml $$interpreters --out dist/release; \
 	        CARGO_BUILD_TARGET=$$target MANYLINUX_GLIBC=$(GLIBC) $(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist/release ./python/cuarray-sim); \
@@ -712,7 +719,7 @@ bench: peers $(MEASURED) ## measure, print the figures, and put them into the do
 
 .PHONY: clean
 clean: ## remove the environment and all build products
-	rm -rf $(VENV) $(TORCH_VENV) $(ALL_VENV) $(PYLIBCUDF_VENV) $(DISTRIBUTED_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TORCH_VENV) $(ALL_VENV) $(PYLIBCUDF_VENV) $(DISTRIBUTED_VENV) $(FREE_THREADED_VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
 	cargo clean
 
@@ -764,7 +771,8 @@ $(DISTRIBUTED): requirements/distributed.txt $(ENVIRONMENT) | $(PEERS)
 $(NEWEST_PYTHON): requirements/newest-python.txt | $(TOOLS)
 $(AARCH64): requirements/test.txt | $(TOOLS)
 $(LARGE_PAGES): | $(TOOLS)
-$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON) $(AARCH64) $(LARGE_PAGES) $(PYLIBCUDF) $(DISTRIBUTED) $(RMM) $(WARP):
+$(FREE_THREADED): | $(TOOLS)
+$(TOOLS) $(RELEASE_TOOLS) $(PEERS) $(MEASURED) $(TORCH) $(CUPY) $(CUPY_MODULES) $(ALL) $(NVCC) $(NVJITLINK) $(MPI4PY_TESTS) $(MPICH) $(NEWEST_PYTHON) $(AARCH64) $(LARGE_PAGES) $(FREE_THREADED) $(PYLIBCUDF) $(DISTRIBUTED) $(RMM) $(WARP):
 	@$(BIN)/python -m environments $@
 
 # cargo runs first, as pip would hide its progress. The build of the wheel then has nothing to compile.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from . import aarch64, large_pages, newest_python, steps, warp
+from . import aarch64, free_threaded, large_pages, newest_python, steps, warp
 
 
 class Environment(NamedTuple):
@@ -51,6 +51,11 @@ ENVIRONMENTS = {
     "build/nvjitlink/.installed": Environment("nvJitLink", "40 MB to download, 112 MB on disk", steps.nvjitlink),
     "build/newest-python/.installed": Environment(
         "Python 3.14 and 3.15 of Debian's unstable release", "130 MB to download, 360 MB on disk", newest_python.install
+    ),
+    "build/free-threaded/.installed": Environment(
+        "Python 3.13 without a global lock, built from its source",
+        "33 MB to download, 400 MB on disk",
+        free_threaded.install,
     ),
     "build/aarch64/.installed": Environment(
         "Python for aarch64, and qemu, of Debian's stable release",
