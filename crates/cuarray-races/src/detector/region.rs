@@ -20,13 +20,13 @@ pub struct Region(Bytes);
 
 #[derive(Clone, Debug)]
 enum Bytes {
-    Box(Box3),
+    Pitched(Pitched),
     /// At least one row, in ascending order. No two share a byte.
     Listed(Arc<[(u64, u64)]>),
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Box3 {
+struct Pitched {
     address: u64,
     /// Bytes from one row to the next, and from one slice to the next.
     pitch: u64,
@@ -51,7 +51,7 @@ impl Region {
                 extent.height = 1;
             }
         }
-        Region(Bytes::Box(Box3 { address, pitch, slice, extent }))
+        Region(Bytes::Pitched(Pitched { address, pitch, slice, extent }))
     }
 
     /// One row of `length` bytes.
@@ -71,7 +71,7 @@ impl Region {
     #[inline]
     pub fn start(&self) -> u64 {
         match &self.0 {
-            Bytes::Box(bytes) => bytes.address,
+            Bytes::Pitched(bytes) => bytes.address,
             Bytes::Listed(rows) => rows[0].0,
         }
     }
@@ -80,7 +80,7 @@ impl Region {
     #[inline]
     pub fn end(&self) -> u64 {
         match &self.0 {
-            Bytes::Box(Box3 { address, pitch, slice, extent: Extent { width, height, depth } }) => {
+            Bytes::Pitched(Pitched { address, pitch, slice, extent: Extent { width, height, depth } }) => {
                 address + (height - 1) * pitch + (depth - 1) * slice + width
             }
             Bytes::Listed(rows) => rows[rows.len() - 1].1,
@@ -97,7 +97,7 @@ impl Region {
     #[inline]
     pub fn row_count(&self) -> u64 {
         match &self.0 {
-            Bytes::Box(bytes) => bytes.extent.height.saturating_mul(bytes.extent.depth),
+            Bytes::Pitched(bytes) => bytes.extent.height.saturating_mul(bytes.extent.depth),
             Bytes::Listed(rows) => rows.len() as u64,
         }
     }
@@ -105,7 +105,7 @@ impl Region {
     /// The number of rows that are listed.
     pub(super) fn listed_rows(&self) -> usize {
         match &self.0 {
-            Bytes::Box(_) => 0,
+            Bytes::Pitched(_) => 0,
             Bytes::Listed(rows) => rows.len(),
         }
     }
@@ -113,7 +113,7 @@ impl Region {
     /// The runs of bytes in the order of a copy: each from its first address to the address after its last.
     pub fn rows(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let (boxes, listed) = match &self.0 {
-            Bytes::Box(bytes) => (Some(bytes.rows()), &[][..]),
+            Bytes::Pitched(bytes) => (Some(bytes.rows()), &[][..]),
             Bytes::Listed(rows) => (None, &rows[..]),
         };
         boxes.into_iter().flatten().chain(listed.iter().copied())
@@ -127,7 +127,7 @@ impl Region {
     /// The bytes between `start` and `end`, if there are any: from the first one to the address after the last. Those of a box may lie in gaps.
     pub(super) fn within(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         match &self.0 {
-            Bytes::Box(bytes) => bytes.meets(start, end).then(|| (start.max(self.start()), end.min(self.end()))),
+            Bytes::Pitched(bytes) => bytes.meets(start, end).then(|| (start.max(self.start()), end.min(self.end()))),
             Bytes::Listed(rows) => {
                 let rows = near(rows, start, end);
                 Some((start.max(rows.first()?.0), end.min(rows.last()?.1)))
@@ -146,20 +146,22 @@ impl Region {
         match (&self.0, &other.0) {
             _ if from >= to => None,
             (Bytes::Listed(ones), Bytes::Listed(others)) => common(near(ones, from, to), near(others, from, to)),
-            (Bytes::Listed(rows), Bytes::Box(bytes)) | (Bytes::Box(bytes), Bytes::Listed(rows)) => {
+            (Bytes::Listed(rows), Bytes::Pitched(bytes)) | (Bytes::Pitched(bytes), Bytes::Listed(rows)) => {
                 let met = |(start, end): &&(u64, u64)| bytes.meets(*start, *end);
                 let shared =
                     near(rows, from, to).iter().filter(met).map(|(start, end)| (from.max(*start), to.min(*end)));
                 shared.reduce(|(start, end), (first, behind)| (start.min(first), end.max(behind)))
             }
-            (Bytes::Box(one), Bytes::Box(other)) => one.overlaps(other).then_some((from, to)),
+            (Bytes::Pitched(one), Bytes::Pitched(other)) => one.overlaps(other).then_some((from, to)),
         }
     }
 
     /// Whether both have the same bytes, as far as their shapes tell.
     pub(super) fn is_same(&self, other: &Region) -> bool {
         match (&self.0, &other.0) {
-            (Bytes::Box(_), Bytes::Box(_)) => self.hull() == other.hull() && self.row_count() == other.row_count(),
+            (Bytes::Pitched(_), Bytes::Pitched(_)) => {
+                self.hull() == other.hull() && self.row_count() == other.row_count()
+            }
             (Bytes::Listed(ones), Bytes::Listed(others)) => Arc::ptr_eq(ones, others) || ones == others,
             _ => false,
         }
@@ -170,9 +172,9 @@ impl Region {
     }
 }
 
-impl Box3 {
+impl Pitched {
     fn rows(self) -> impl Iterator<Item = (u64, u64)> {
-        let Box3 { address, pitch, slice, extent } = self;
+        let Pitched { address, pitch, slice, extent } = self;
         (0..extent.depth).flat_map(move |index| {
             (0..extent.height).map(move |row| {
                 let start = address + index * slice + row * pitch;
@@ -183,7 +185,7 @@ impl Box3 {
 
     /// Whether any byte of the box lies in `start..end`.
     fn meets(&self, start: u64, end: u64) -> bool {
-        let Box3 { address, pitch, slice, extent } = *self;
+        let Pitched { address, pitch, slice, extent } = *self;
         let plane = (extent.height - 1) * pitch + extent.width;
         meets(start, end, address, (slice, extent.depth), plane, |start, end, base| {
             meets(start, end, base, (pitch, extent.height), extent.width, |_, _, _| true)
@@ -191,8 +193,8 @@ impl Box3 {
     }
 
     /// Whether both boxes share a byte.
-    fn overlaps(&self, other: &Box3) -> bool {
-        let count = |bytes: &Box3| bytes.extent.height.saturating_mul(bytes.extent.depth);
+    fn overlaps(&self, other: &Pitched) -> bool {
+        let count = |bytes: &Pitched| bytes.extent.height.saturating_mul(bytes.extent.depth);
         let (few, many) = if count(self) <= count(other) { (self, other) } else { (other, self) };
         few.rows().any(|(start, end)| many.meets(start, end))
     }
