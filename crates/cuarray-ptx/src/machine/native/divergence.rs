@@ -8,7 +8,7 @@
 use super::cache::Emitted;
 use super::context::{LANES, LEFT_OUT_LANES, LEFT_OUT_WIDE_LANES, RUNNING, WAITING, WAITING_LANES, WAITING_SINCE};
 use super::emitter::{ACTIVE, EXECUTED, Emitter, Stub, TURN_END};
-use super::flow::{Block, Flow, Set};
+use super::flow::{Block, Flow, Register, Set};
 use super::hulls::Hulls;
 use super::value::Kind;
 use crate::grammar::types::Width;
@@ -50,7 +50,8 @@ pub(super) struct Divergence {
 
 /// The code of a region, for registers of some kinds in front of it.
 pub(super) struct Region {
-    at: CodeLabel,
+    /// The places of the blocks, and of the end.
+    heads: Vec<CodeLabel>,
     blocks: Blocks,
     kinds: Vec<Kind>,
     /// The registers that have values in front of some of its blocks, or behind it.
@@ -95,14 +96,55 @@ impl Emitter<'_> {
         let blocks = Blocks::between(self.known.flow, [target, other])?;
         let at = self.asm.create_label();
         let (start, kinds) = (self.start, self.kinds.clone());
-        self.stubs.push(Stub::Divergence(Box::new(Divergence { at, before, pc, start, target, other, blocks, kinds })));
+        self.divergences.push(Divergence { at, before, pc, start, target, other, blocks, kinds });
         Some(at)
+    }
+
+    /// The kinds of registers in front of a region, once those that it writes are in their rows.
+    fn kinds_in(&self, blocks: &Blocks, kinds: &[Kind]) -> Vec<Kind> {
+        let (mut kinds, flow) = (kinds.to_vec(), self.known.flow);
+        for pc in flow.blocks[blocks.first].start..flow.blocks[blocks.end].start {
+            let written = self.known.program.operands_of.written(pc as usize);
+            let numbers = written.iter().filter_map(|register| flow.register(register.place()));
+            numbers.for_each(|number| kinds[number] = Kind::Row);
+        }
+        kinds
+    }
+
+    /// The number of a region with the code for some blocks, if registers have these kinds in front of it. Several jumps to one place share a
+    /// region.
+    fn region_of(&mut self, blocks: &Blocks, kinds: &[Kind]) -> usize {
+        let fits = |region: &Region| {
+            let around = region.blocks.end == blocks.end && region.blocks.first <= blocks.first;
+            around && {
+                let kinds = self.kinds_in(&region.blocks, kinds);
+                region.kept.members().all(|register| region.kinds[register] == kinds[register])
+            }
+        };
+        if let Some(number) = self.regions.iter().position(fits) {
+            return number;
+        }
+        // The lanes that do not execute a block wait for another one, or have left them all.
+        let flow = self.known.flow;
+        let mut kept = flow.blocks[blocks.end].live_in.clone();
+        for block in &flow.blocks[blocks.first..blocks.end] {
+            kept.join(&block.live_in);
+        }
+        let heads = (blocks.first..=blocks.end).map(|_| self.asm.create_label()).collect();
+        let kinds = self.kinds_in(blocks, kinds);
+        self.regions.push(Region { heads, blocks: blocks.clone(), kinds, kept });
+        let number = self.regions.len() - 1;
+        self.stubs.push(Stub::Region(number));
+        number
     }
 
     /// Lets the lanes of a jump wait for its two blocks, and goes to the region.
     pub(super) fn divergence(&mut self, divergence: Divergence) -> Emitted {
-        let Divergence { at, before, pc, start, target, other, blocks, kinds } = divergence;
-        let (flow, program) = (self.known.flow, self.known.program);
+        let Divergence { at, before, pc, start, target, other, blocks: own, kinds } = divergence;
+        let number = self.region_of(&own, &kinds);
+        let Region { ref heads, ref blocks, kinds: ref behind, ref kept } = self.regions[number];
+        let (head, blocks) = (heads[own.first - blocks.first], blocks.clone());
+        let (behind, kept) = (behind.clone(), kept.clone());
         self.set(at)?;
         // Until it chooses lanes again, the interpreter does not go back to those that are further behind.
         self.asm.cmp(byte_ptr(rbx + ROTATED), 0)?;
@@ -121,51 +163,28 @@ impl Emitter<'_> {
         self.wait(&blocks, other, eax)?;
         self.asm.mov(dword_ptr(r12 + RUNNING), target.min(other) as i32)?;
         self.cache.clear();
-        self.kinds = kinds;
-        // The lanes that do not execute a block wait for another one, or have left them all.
-        let mut kept = Set::default();
-        kept.clone_from(&flow.blocks[blocks.end].live_in);
-        for block in &flow.blocks[blocks.first..blocks.end] {
-            kept.join(&block.live_in);
-        }
         (self.live, self.live_behind) = (kept.clone(), kept.clone());
-        for pc in flow.blocks[blocks.first].start..flow.blocks[blocks.end].start {
-            for register in program.operands_of.written(pc as usize) {
-                let Some(number) = flow.register(register.place()) else { continue };
-                let is_linear = self.kinds[number] != Kind::Row && register.width() != Width::Predicate;
-                if is_linear && kept.has(number) {
-                    self.write_row(register.place(), register.width() == Width::W64)?;
-                }
-                self.kinds[number] = Kind::Row;
+        self.kinds = kinds;
+        let linear = |register: &usize| behind[*register] != self.kinds[*register];
+        for register in kept.members().filter(linear).collect::<Vec<_>>() {
+            let Register { place, width } = self.known.flow.registers[register];
+            if width != Width::Predicate {
+                self.write_row(place, width == Width::W64)?;
             }
         }
-        // Jumps of one region share its code.
-        let kinds = &self.kinds;
-        let fits = |region: &&Region| {
-            region.blocks == blocks && kept.members().all(|register| region.kinds[register] == kinds[register])
-        };
-        if let Some(region) = self.regions.iter().find(fits) {
-            return self.asm.jmp(region.at);
-        }
-        let region = Region { at: self.asm.create_label(), blocks, kinds: self.kinds.clone(), kept };
-        self.asm.jmp(region.at)?;
-        self.regions.push(region);
-        self.stubs.push(Stub::Region(self.regions.len() - 1));
-        Ok(())
+        self.asm.jmp(head)
     }
 
     /// Executes the blocks of a region in the lanes that wait for them.
     pub(super) fn region(&mut self, number: usize) -> Emitted {
-        let Region { at, ref blocks, ref kinds, ref kept } = self.regions[number];
-        let (blocks, kept) = (blocks.clone(), kept.clone());
+        let Region { ref heads, ref blocks, ref kinds, ref kept } = self.regions[number];
+        let (heads, blocks, kept) = (heads.clone(), blocks.clone(), kept.clone());
         let Blocks { first, end } = blocks;
         self.kinds.clone_from(kinds);
         self.cache.clear();
-        self.set(at)?;
         let flow = self.known.flow;
         self.known.whole = false;
         self.waits = Some(flow.blocks[first..=end].iter().map(|block| block.start).collect());
-        let heads: Vec<CodeLabel> = (first..=end).map(|_| self.asm.create_label()).collect();
         for index in first..end {
             let block = &flow.blocks[index];
             self.set(heads[index - first])?;

@@ -35,8 +35,6 @@ pub(super) enum Stub {
     Leave { at: CodeLabel, exit: u32, cache: Box<Cache>, live: Set },
     /// Leaves by the exit of a step, or by the one behind it, as the step has told.
     Stepped { at: CodeLabel, exit: u32 },
-    /// Lanes that take a jump apart from each other.
-    Divergence(Box<super::divergence::Divergence>),
     /// The region with a number.
     Region(usize),
     /// Executes an access by its function.
@@ -67,7 +65,8 @@ pub(super) struct Emitter<'p> {
     pub live_behind: Set,
     pub exits: Vec<Exit>,
     pub stubs: Vec<Stub>,
-    /// The regions of jumps that lanes take apart from each other.
+    /// The jumps that lanes take apart from each other, in the order of the code, and their regions.
+    pub divergences: Vec<super::divergence::Divergence>,
     pub regions: Vec<super::divergence::Region>,
     pub sites: u32,
     /// The accesses that may be in the table of written ones, by site.
@@ -120,6 +119,7 @@ pub(super) fn assemble(known: Known<'_>, plain: &[Instruction], expects: bool) -
         live_behind: Set::default(),
         exits: Vec::new(),
         stubs: Vec::new(),
+        divergences: Vec::new(),
         regions: Vec::new(),
         sites: 0,
         patterns: FxHashMap::default(),
@@ -187,6 +187,10 @@ impl Emitter<'_> {
             self.asm.vmovdqu(*register, ymmword_ptr(r12 + SAVED + 32 * at as i32))?;
         }
         self.asm.ret()?;
+        // The first of several jumps up to one place has the largest region.
+        for divergence in std::mem::take(&mut self.divergences) {
+            self.divergence(divergence)?;
+        }
         // A stub may need further ones.
         while let Some(stub) = self.stubs.pop() {
             match stub {
@@ -202,7 +206,6 @@ impl Emitter<'_> {
                     self.asm.add(eax, exit as i32 - 1)?;
                     self.asm.jmp(leave)?;
                 }
-                Stub::Divergence(divergence) => self.divergence(*divergence)?,
                 Stub::Region(number) => self.region(number)?,
                 Stub::Access(missed) => self.missed(*missed)?,
                 Stub::Full { at, back } => self.full(at, back)?,
