@@ -405,17 +405,22 @@ def slowest():
 
 
 def launches():
-    """Empty launches from C."""
+    """Empty launches: many from C, and the first one of a process."""
     import launches as work
 
     print("launches ...", file=sys.stderr, flush=True)
     if (seconds := work.measured()) is None:
         return None
-    row = ("an empty kernel", *(f"{seconds[setting] * 1e6:.1f} µs" for setting in (work.OFF, work.ON)))
+    many, first = zip(*(seconds[setting] for setting in (work.OFF, work.ON)), strict=True)
+    rows = [
+        ("an empty kernel", *(f"{each * 1e6:.1f} µs" for each in many)),
+        ("the first one of a process", *(f"{each * 1e3:.1f} ms" for each in first)),
+    ]
     heads = ["", "findings off", "findings on"]
-    table = Table("launches", "Launches from C on the simulated driver", heads, [row])
+    table = Table("launches", "Launches of an empty kernel on the simulated driver", heads, rows)
     table.notes.append(
-        f"The least of {work.RUNS} runs of {work.LAUNCHES:,} launches of one thread, with one wait at the end, for each launch."
+        f"From C: the least of {work.RUNS} runs of {work.LAUNCHES:,} launches of one thread, with one wait at the end, for each launch. "
+        f"The first one: with the load of the driver, its first calls and a wait, the least of {work.RUNS} processes, without the start of Python."
     )
     return table
 
