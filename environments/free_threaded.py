@@ -26,7 +26,8 @@ def install() -> None:
     source.mkdir()
     steps.run("tar", "-xf", archive, "-C", source, "--strip-components=1")
     prefix = FOLDER.absolute()
-    there = ("env", "-C", source)
+    # Python's own makefile needs the built-in rules, which that of this project turns off.
+    there = ("env", "--unset=MAKEFLAGS", "-C", source)
     steps.run(*there, "./configure", "--quiet", "--disable-gil", "--disable-test-modules", f"--prefix={prefix}")
     steps.run(*there, "make", "--silent", f"--jobs={os.cpu_count()}")
     steps.run(*there, "make", "--silent", "altinstall", "ENSUREPIP=no")
