@@ -169,17 +169,23 @@ impl Row {
         let (first, step) = (self.offset >> shift, self.step >> shift);
         let whole = (self.offset | self.step) & ((1 << shift) - 1) == 0;
         let regular = whole && step <= Lanes::WIDEST && self.size <= self.step;
-        let lanes = self.lanes >> (self.lanes.trailing_zeros() & 31);
-        if regular && lanes & lanes.wrapping_add(1) == 0 {
-            let from = first + (self.lanes.trailing_zeros() - self.lane) * step;
-            let width = ((self.size - 1) >> shift) + 1;
-            let end = from + (lanes.count_ones() - 1) * step + width;
+        if regular {
+            let (low, high) = (self.lanes.trailing_zeros(), 31 - self.lanes.leading_zeros());
+            let (from, width) = (first + (low - self.lane) * step, ((self.size - 1) >> shift) + 1);
+            let end = from + (high - low) * step + width;
+            let gaps = self.lanes.count_ones() <= high - low;
             for line in from / 32..end.div_ceil(32) {
                 let start = from as i32 - line as i32 * 32;
-                let pieces = repeated(start.rem_euclid(step as i32) as u32, (step, width));
-                let behind = u32::MAX >> (line * 32 + 32).saturating_sub(end);
-                let pieces = pieces & u32::MAX << start.max(0) & behind;
-                f(line as usize, pieces, Lanes::row(start - ((self.lanes.trailing_zeros() * step) as i32), step));
+                let lanes = Lanes::row(start - (low * step) as i32, step);
+                let all = repeated(start.rem_euclid(step as i32) as u32, (step, width));
+                let mut pieces = all & u32::MAX << start.max(0) & u32::MAX >> (line * 32 + 32).saturating_sub(end);
+                if gaps {
+                    let taken = bits(pieces).filter(|piece| lanes.at(*piece) & self.lanes != 0);
+                    pieces = taken.fold(0, |all, piece| all | 1 << piece);
+                }
+                if pieces != 0 {
+                    f(line as usize, pieces, lanes);
+                }
             }
             return;
         }

@@ -97,7 +97,7 @@ impl Region {
     #[inline]
     pub fn row_count(&self) -> u64 {
         match &self.0 {
-            Bytes::Pitched(bytes) => bytes.extent.height.saturating_mul(bytes.extent.depth),
+            Bytes::Pitched(bytes) => bytes.row_count(),
             Bytes::Listed(rows) => rows.len() as u64,
         }
     }
@@ -173,6 +173,10 @@ impl Region {
 }
 
 impl Pitched {
+    fn row_count(&self) -> u64 {
+        self.extent.height.saturating_mul(self.extent.depth)
+    }
+
     fn rows(self) -> impl Iterator<Item = (u64, u64)> {
         let Pitched { address, pitch, slice, extent } = self;
         (0..extent.depth).flat_map(move |index| {
@@ -194,8 +198,7 @@ impl Pitched {
 
     /// Whether both boxes share a byte.
     fn overlaps(&self, other: &Pitched) -> bool {
-        let count = |bytes: &Pitched| bytes.extent.height.saturating_mul(bytes.extent.depth);
-        let (few, many) = if count(self) <= count(other) { (self, other) } else { (other, self) };
+        let (few, many) = if self.row_count() <= other.row_count() { (self, other) } else { (other, self) };
         few.rows().any(|(start, end)| many.meets(start, end))
     }
 }

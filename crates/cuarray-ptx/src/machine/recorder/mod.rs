@@ -139,15 +139,12 @@ impl Page {
     /// As [`Page::note_weak`], for bytes of one word as bits.
     #[inline(always)]
     fn note_word(&mut self, word: usize, ones: u64, written: bool) -> bool {
-        let bits = &mut self.words[word];
         if written {
-            bits[WRITTEN] |= ones;
+            self.words[word][WRITTEN] |= ones;
             return false;
         }
-        let mut fresh = ones & !bits[WRITTEN];
-        if let Some(strong) = &self.strong {
-            fresh &= !(strong[1][word] | strong[3][word]);
-        }
+        let fresh = ones & !self.written(word);
+        let bits = &mut self.words[word];
         bits[UPDATED] |= fresh;
         bits[READ] |= ones;
         bits[UNWRITTEN] & fresh != 0
@@ -310,13 +307,19 @@ impl Recorder {
         regions.get_mut(region)?.get_mut(page)?.as_mut()?.placed.as_deref_mut()
     }
 
+    /// Whether the running instruction reads or writes only, and its place among releases and acquires is not recorded.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.strength == Strength::Weak && self.ordering.is_none() && !self.updates
+    }
+
     /// Records an access to a region. Returns whether it may read bytes that nothing has written.
     pub(crate) fn note(&mut self, region: usize, offset: u64, size: u64, written: bool) -> bool {
+        let plain = self.is_plain();
         let regions = if self.before_wait { &mut self.early } else { &mut self.regions };
         let Some(pages) = regions.get_mut(region) else { return false };
         let mut meets = false;
         let (mut at, end) = (offset, offset + size);
-        let plain = self.strength == Strength::Weak && self.ordering.is_none() && !self.updates;
         while at < end {
             let number = (at / PAGE) as usize;
             let page = page(pages, number, &mut self.spare);
@@ -373,7 +376,7 @@ impl Recorder {
         size: u64,
         written: bool,
     ) -> bool {
-        let plain = self.strength == Strength::Weak && self.ordering.is_none() && !self.updates && !self.before_wait;
+        let plain = self.is_plain() && !self.before_wait;
         let in_words = offsets.clone().fold(plain, |all, offset| all & (1..=64 - offset % 64).contains(&size));
         if !in_words {
             return offsets.fold(false, |meets, offset| meets | self.note(region, offset, size, written));
@@ -396,7 +399,7 @@ impl Recorder {
     #[cfg_attr(not(any(target_arch = "x86_64", test)), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub(crate) fn note_strided(&mut self, region: usize, offset: u64, (size, step): (u32, u32), written: bool) {
         let (size, step) = (u64::from(size), u64::from(step));
-        let plain = self.strength == Strength::Weak && self.ordering.is_none() && !self.updates && !self.before_wait;
+        let plain = self.is_plain() && !self.before_wait;
         let repeats = 64 % step == 0 && offset % step + size <= step;
         let Some(pages) = self.regions.get_mut(region).filter(|_| plain && repeats) else {
             self.note_each(region, (0..32).map(|lane| offset + lane * step), size, written);
