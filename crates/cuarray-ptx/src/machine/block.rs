@@ -24,8 +24,8 @@ pub(crate) struct Round {
     pub longest: u64,
     pub end: u64,
     /// The executed instructions and the changes of memory before the round.
-    before: u64,
-    changes: u64,
+    pub before: u64,
+    pub changes: u64,
     /// The warp whose turn it is, and its place in the round.
     pub index: usize,
     pub place: usize,
@@ -292,7 +292,7 @@ impl Block {
     }
 
     /// Completes a barrier on behalf of the running warp, which is not in `warps` during its turn.
-    fn completed(&mut self, number: usize, whole: bool, (warp, dead): (u32, u32)) {
+    pub(super) fn completed(&mut self, number: usize, whole: bool, (warp, dead): (u32, u32)) {
         self.all_waited |= self.waited;
         if let Some(watched) = self.watched.as_mut() {
             let warps = &self.warps;

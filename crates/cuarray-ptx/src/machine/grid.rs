@@ -15,9 +15,9 @@ use super::fault::{Fault, FaultKind, Progress};
 use super::grid_sync::{self, GridWord};
 use super::launch::{Launch, Outcome};
 use super::misuse::Misuses;
-#[cfg(target_arch = "x86_64")]
-use super::native::Journal;
 use super::native::Native;
+#[cfg(target_arch = "x86_64")]
+use super::native::{Cohort, Journal};
 use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
 use super::recorder::Recorder;
@@ -160,6 +160,8 @@ impl<'a> Machine<'a> {
             native: Some(Box::new(Native::new(launch))),
             #[cfg(target_arch = "x86_64")]
             journal: Journal::new(launch),
+            #[cfg(target_arch = "x86_64")]
+            cohort: Cohort::default(),
             panic: None,
             launch,
             program: launch.program,

@@ -12,9 +12,9 @@ use super::fault::{Fault, FaultKind};
 use super::grid_sync::GridWord;
 use super::launch::Launch;
 use super::misuse::Misuses;
-#[cfg(target_arch = "x86_64")]
-use super::native::Journal;
 use super::native::Native;
+#[cfg(target_arch = "x86_64")]
+use super::native::{Cohort, Journal};
 use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
 #[cfg(target_arch = "x86_64")]
@@ -138,6 +138,9 @@ pub(crate) struct Machine<'p> {
     /// The accesses that generated code has made, and that are not recorded yet.
     #[cfg(target_arch = "x86_64")]
     pub journal: Journal,
+    /// The warps that take turns within generated code.
+    #[cfg(target_arch = "x86_64")]
+    pub cohort: Cohort,
     /// The payload of a panic in a function that generated code has called.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub panic: Option<Box<dyn Any + Send>>,

@@ -59,6 +59,7 @@ pub(super) unsafe extern "C" fn step(machine: *mut Machine<'static>, instruction
     let (active, executed, before) = {
         // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
         let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
+        machine.end_cohort();
         let mut mask = machine.active;
         if instruction.guard < UNGUARDED {
             // SAFETY: a guard is a predicate of the frame.
@@ -106,6 +107,10 @@ pub(super) unsafe extern "C" fn arrive(
 ) -> u32 {
     // SAFETY: this function's contract. The caller's references to the machine and the context are not used while generated code runs.
     let (running, context, plain) = unsafe { (&mut *machine, &mut *context, &*instruction) };
+    running.end_cohort();
+    if running.panic.is_some() {
+        return STOPS;
+    }
     let all = plain.guard == UNGUARDED && plain.b == LEFT_OUT;
     if all && running.active == u32::MAX && running.warp.fragments.is_empty() && running.warp.apart.is_empty() {
         // SAFETY: `a` is a register or constant of 32 bits.
@@ -121,7 +126,10 @@ pub(super) unsafe extern "C" fn arrive(
             return match flow {
                 Flow::Next if !last => PASSED,
                 Flow::Next if running.polls.live => LEAVES,
-                Flow::Next => ON,
+                Flow::Next => {
+                    running.begin_cohort(context, number);
+                    ON
+                }
                 _ => STOPS,
             };
         }
@@ -130,6 +138,21 @@ pub(super) unsafe extern "C" fn arrive(
     let result = unsafe { step(machine, instruction) };
     // SAFETY: as above. `step` has ended its use of the machine.
     if result == STOPS && unsafe { (*machine).pass_to_next(context, Some(exit)) } { PASSED } else { result }
+}
+
+/// Records that a warp of the cohort arrives at the barrier. Returns whether that has failed.
+///
+/// # Safety
+/// As for [`call`].
+pub(super) unsafe extern "C" fn watch_arrival(machine: *mut Machine<'static>) -> u32 {
+    // SAFETY: as for `call`.
+    let machine = unsafe { &mut *machine };
+    let flow = guarded(machine, |machine| {
+        machine.settle_journal();
+        machine.watch_arrival();
+        Flow::Next
+    });
+    u32::from(flow == Flow::Stop)
 }
 
 /// Whether an instruction ends the threads that execute it, in all lanes.
@@ -148,6 +171,7 @@ pub(super) unsafe extern "C" fn end(
 ) -> u32 {
     // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
     let (running, context) = unsafe { (&mut *machine, &mut *context) };
+    running.end_cohort();
     let mut passed = false;
     guarded(running, |machine| {
         machine.settle_journal();

@@ -94,8 +94,12 @@ pub(super) struct Compiled {
 impl Compiled {
     /// The block that expects just the linear registers of an exit, if that is one of this code.
     pub(super) fn resumes(&self, exit: NonNull<Exit>) -> Option<u32> {
-        let distance = (exit.as_ptr() as usize).wrapping_sub(self.exits.as_ptr() as usize);
-        self.exits.get(distance / size_of::<Exit>())?.resumes
+        self.exits.get(self.number(exit))?.resumes
+    }
+
+    /// The number of an exit of this code.
+    pub(super) fn number(&self, exit: NonNull<Exit>) -> usize {
+        (exit.as_ptr() as usize).wrapping_sub(self.exits.as_ptr() as usize) / size_of::<Exit>()
     }
 }
 

@@ -110,6 +110,7 @@ offsets! {
     SAVED = saved;
     POINTER = pointers;
     FRAME = frame;
+    NUMBER = number;
     CONSTANTS = constants;
     SITES = sites;
     SCALARS = scalars;

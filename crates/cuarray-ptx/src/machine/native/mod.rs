@@ -13,6 +13,7 @@
 mod access;
 mod cache;
 mod calls;
+mod cohort;
 mod compiled;
 mod context;
 mod divergence;
@@ -33,6 +34,7 @@ mod steps;
 mod value;
 mod written;
 
+pub(crate) use cohort::Cohort;
 pub(crate) use compiled::Generated;
 pub(crate) use journal::Journal;
 pub(crate) use run::{Deferred, Native};

@@ -307,6 +307,7 @@ impl Machine<'_> {
         let machine = std::ptr::from_mut(self).cast();
         // SAFETY: this function's contract. The code accesses the machine by the pointer only, while this reference is not used.
         let exit = unsafe { code(machine, context, block) };
+        self.end_cohort();
         self.settle_journal();
         let exit = &compiled.exits[exit as usize];
         // SAFETY: the code has returned.
@@ -324,7 +325,7 @@ impl Machine<'_> {
         if let Some(pc) = exit.pc {
             self.pc = pc;
         }
-        if !exit.linear.is_empty() {
+        if !exit.linear.is_empty() || exit.resumes.is_some() {
             // The rows are written when something reads them.
             self.warp.deferred = Some(Deferred { exit: exit.into(), frame });
             if active != u32::MAX {

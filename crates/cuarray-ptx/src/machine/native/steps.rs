@@ -36,10 +36,11 @@ impl Emitter<'_> {
         let live = live.without(numbers);
         if passes {
             let (leaving, exit) = self.stepped(&live, index + 1);
+            let on = self.asm.create_label();
+            self.take_turns(pc, on, exit)?;
             self.asm.mov(rdx, r12)?;
             self.asm.mov(ecx, exit)?;
             self.emit_call(pc, calls::arrive as *const () as u64)?;
-            let on = self.asm.create_label();
             self.asm.test(eax, eax)?;
             self.asm.je(on)?;
             self.go_on_if_passed(leaving)?;
@@ -115,10 +116,9 @@ impl Machine<'_> {
         }
         // SAFETY: the exits are those of the running code, which is kept as long as the program.
         let compiled = unsafe { &*context.compiled };
-        let exit = exit.map(|exit| &compiled.exits[exit as usize]).filter(|exit| !exit.linear.is_empty());
+        let exit = exit.map(|exit| &compiled.exits[exit as usize]);
         let mut block = 0;
         let waits_there = |warp: &Warp, fragment: &Fragment| {
-            // An exit without registers is not remembered, so it cannot be recognized.
             let Some(Deferred { exit, frame }) = warp.deferred.as_ref() else { return false };
             if !warp.plain || fragment.mask != u32::MAX || *frame != fragment.frame {
                 return false;
