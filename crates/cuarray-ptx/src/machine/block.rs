@@ -410,7 +410,7 @@ impl Machine<'_> {
         bits(self.block.unstarted).for_each(|index| self.start_warp(index as usize));
     }
 
-    fn start_warp(&mut self, index: usize) {
+    pub(super) fn start_warp(&mut self, index: usize) {
         self.block.unstarted &= !(1 << index);
         let function = &self.program.functions[self.launch.kernel as usize];
         let warp = &mut self.block.warps[index];

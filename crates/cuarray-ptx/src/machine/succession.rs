@@ -21,6 +21,16 @@ pub(crate) struct Supply {
     pub finished: AtomicU64,
 }
 
+/// The turn of a warp.
+struct NextTurn {
+    /// Its place in a round, whether that is a new round, and the warp.
+    place: usize,
+    again: bool,
+    warp: usize,
+    /// Whether the running warp has ended.
+    has_ended: bool,
+}
+
 /// The least parts of the clusters that each worker takes, and the most clusters of a part.
 const PARTS: u64 = 32;
 const MOST: u64 = 16;
@@ -57,20 +67,19 @@ impl Machine<'_> {
         due || ended || self.polls.ended || self.turns.is_random() || self.undefined.is_some()
     }
 
-    /// Ends the turn of the running warp, whose only fragment waits at a barrier, or that has ended, and begins that of the next warp, as
-    /// [`Machine::run_block`] does. Does so only if `f` holds for the next warp and its only fragment, which can run, and if nothing else is
-    /// due between the turns. Otherwise, changes nothing, and returns `false`.
+    /// The next turn behind that of the running warp, whose only fragment waits at a barrier, or that has ended, as [`Machine::run_block`] chooses it.
+    /// `None` if anything else is due between the turns.
     #[inline]
-    pub(crate) fn pass_on(&mut self, f: impl FnOnce(&Warp, &Fragment) -> bool) -> bool {
+    fn next_turn(&self) -> Option<NextTurn> {
         let Round { index, place, .. } = self.round;
-        let (count, executed) = (self.block.warps.len(), self.executed);
+        let count = self.block.warps.len();
         if self.is_turn_due() {
-            return false;
+            return None;
         }
         let has_ended = match *self.warp.fragments.as_slice() {
             [] => true,
             [Fragment { waiting: Waiting::Barrier { result: false, .. }, .. }] => false,
-            _ => return false,
+            _ => return None,
         };
         // The running warp is not in the list during its turn. Warps without threads have no turns.
         let at = |place: usize| self.turns.warp(place, 0, count);
@@ -84,28 +93,54 @@ impl Machine<'_> {
             next = match next {
                 (at, again) if at < count => (at + 1, again),
                 (_, false) => (0, true),
-                (_, true) => return false,
+                (_, true) => return None,
             };
         }
-        let (next, again) = next;
-        let to = at(next);
-        let warp = &self.block.warps[to];
-        let [fragment] = *warp.fragments.as_slice() else { return false };
-        let waited = matches!(fragment.waiting, Waiting::Barrier { result: false, .. });
-        if !waited || warp.poll.armed || !self.can_run(&fragment) || !f(warp, &fragment) {
-            return false;
+        Some(NextTurn { place: next.0, again: next.1, warp: at(next.0), has_ended })
+    }
+
+    /// Ends the turn of the running warp, and begins the next one.
+    #[inline]
+    fn take_turn(&mut self, turn: &NextTurn) {
+        swap(&mut self.warp, &mut self.block.warps[self.round.index]);
+        if turn.again {
+            self.round.begin(self.executed, self.block.changes);
         }
-        swap(&mut self.warp, &mut self.block.warps[index]);
-        if again {
-            self.round.begin(executed, self.block.changes);
-        }
-        self.round.done &= has_ended;
-        self.round.waits &= !has_ended;
-        (self.round.index, self.round.place) = (to, next + 1);
-        swap(&mut self.warp, &mut self.block.warps[to]);
-        self.warp_end = executed + self.turns.length(self.round.longest);
+        self.round.done &= turn.has_ended;
+        self.round.waits &= !turn.has_ended;
+        (self.round.index, self.round.place) = (turn.warp, turn.place + 1);
+        swap(&mut self.warp, &mut self.block.warps[turn.warp]);
+        self.warp_end = self.executed + self.turns.length(self.round.longest);
         self.begin_polls();
         self.take_up_alone();
+    }
+
+    /// Ends the turn of the running warp, and begins that of the next one, if `f` holds for it and its only fragment, which can run. Otherwise,
+    /// or if there is no [next turn](Machine::next_turn), changes nothing, and returns `false`.
+    #[inline]
+    pub(crate) fn pass_on(&mut self, f: impl FnOnce(&Warp, &Fragment) -> bool) -> bool {
+        let Some(turn) = self.next_turn() else { return false };
+        let warp = &self.block.warps[turn.warp];
+        let [fragment] = *warp.fragments.as_slice() else { return false };
+        let waited = matches!(fragment.waiting, Waiting::Barrier { result: false, .. });
+        let passes = waited && !warp.poll.armed && self.can_run(&fragment) && f(warp, &fragment);
+        if passes {
+            self.take_turn(&turn);
+        }
+        passes
+    }
+
+    /// As [`Machine::pass_on`], for a next warp that has not started, and whose lanes all have threads.
+    #[inline]
+    pub(crate) fn start_next(&mut self) -> bool {
+        let starts = |turn: &NextTurn| {
+            self.is_unstarted(turn.warp) && self.launch.block_threads() >= (turn.warp as u32 + 1) * 32
+        };
+        let Some(turn) = self.next_turn().filter(starts) else { return false };
+        self.start_warp(turn.warp);
+        // The running code goes on.
+        self.block.warps[turn.warp].plain = true;
+        self.take_turn(&turn);
         true
     }
 

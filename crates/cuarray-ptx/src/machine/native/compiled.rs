@@ -97,6 +97,19 @@ impl Compiled {
         self.exits.get(self.number(exit))?.resumes
     }
 
+    /// Whether the code can be entered at the start of the function in a warp that starts.
+    pub(super) fn starts(&self) -> bool {
+        self.expects && self.entries.first().is_some_and(|entry| !entry.foreign && entry.linear.is_empty())
+    }
+
+    /// Makes room for the scalars that the code has.
+    pub(super) fn fit(&self, scalars: &mut Vec<u64>) {
+        let count = self.registers + self.specials.len();
+        if scalars.len() < count {
+            scalars.resize(count, 0);
+        }
+    }
+
     /// The number of an exit of this code.
     pub(super) fn number(&self, exit: NonNull<Exit>) -> usize {
         (exit.as_ptr() as usize).wrapping_sub(self.exits.as_ptr() as usize) / size_of::<Exit>()

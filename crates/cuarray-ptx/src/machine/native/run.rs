@@ -131,10 +131,7 @@ impl Machine<'_> {
             if entry.foreign || self.limit < entry.end {
                 return None;
             }
-            let scalars = compiled.registers + compiled.specials.len();
-            if self.warp.scalars.len() < scalars {
-                self.warp.scalars.resize(scalars, 0);
-            }
+            compiled.fit(&mut self.warp.scalars);
             if self.warp.known != Some(function) {
                 // The scalars of this function may lie where another one, which has called it, has special registers.
                 self.warp.known = entry.specials.then_some(function);

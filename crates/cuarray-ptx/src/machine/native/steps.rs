@@ -2,6 +2,7 @@
 
 use super::cache::Emitted;
 use super::calls;
+use super::compiled::Compiled;
 use super::context::{Context, FRAME, RESUME, SCALARS, Site};
 use super::emitter::{EXECUTED, Emitter};
 use super::flow::Set;
@@ -84,11 +85,10 @@ impl Machine<'_> {
     pub(super) fn replace_by_next(&mut self, context: &mut Context) -> bool {
         // SAFETY: the running code is kept as long as the program.
         let compiled = unsafe { &*context.compiled };
-        let Some(entry) = compiled.entries.first() else { return false };
-        let (fits, block) = (compiled.expects && !entry.foreign && entry.linear.is_empty(), self.block.number);
+        let block = self.block.number;
         // The warp may have read no special registers so far, or those of a function that it has called.
         let known = self.warp.known == Some(self.launch.kernel);
-        if !fits || !self.replace_ended() {
+        if !compiled.starts() || !self.replace_ended() {
             return false;
         }
         let same = self.block.number == block;
@@ -97,14 +97,30 @@ impl Machine<'_> {
             // SAFETY: the sites are those of the running code, which accesses them when this function has returned.
             unsafe { forget_shared(compiled, context.sites as *mut Site) };
         }
+        self.enter_kernel(compiled, context, same && known);
+        true
+    }
+
+    /// Lets the code go on at the start of the kernel, in a warp that has just started. `known` tells whether the warp has the special registers
+    /// of the block.
+    #[inline]
+    fn enter_kernel(&mut self, compiled: &Compiled, context: &mut Context, known: bool) {
+        let entry = &compiled.entries[0];
         if entry.specials {
-            self.read_specials(compiled, same && known);
+            self.read_specials(compiled, known);
             self.warp.known = Some(self.launch.kernel);
         }
-        (self.mask, self.write) = (self.active, self.active);
         context.resume = compiled.memory.at(entry.offset) as u64;
+        self.go_on(context);
+    }
+
+    /// Describes the running warp for the code, which goes on in it.
+    #[inline]
+    fn go_on(&mut self, context: &mut Context) {
+        (self.mask, self.write) = (self.active, self.active | self.warp.dead);
+        (context.frame, context.number) = (self.bases[0] as u64, self.frame);
+        context.scalars = self.warp.scalars.as_mut_ptr() as u64;
         (context.stable, context.limit) = (1, self.limit);
-        true
     }
 
     /// Lets the next warp run on behind the barrier at which it waited, if its values are as the running code expects them there. `exit` is
@@ -117,7 +133,7 @@ impl Machine<'_> {
         // SAFETY: the exits are those of the running code, which is kept as long as the program.
         let compiled = unsafe { &*context.compiled };
         let exit = exit.map(|exit| &compiled.exits[exit as usize]);
-        let mut block = 0;
+        let (mut block, of_kernel) = (0, self.warp.frames[self.frame as usize].parent == u32::MAX);
         let waits_there = |warp: &Warp, fragment: &Fragment| {
             let Some(Deferred { exit, frame }) = warp.deferred.as_ref() else { return false };
             if !warp.plain || fragment.mask != u32::MAX || *frame != fragment.frame {
@@ -128,16 +144,18 @@ impl Machine<'_> {
             true
         };
         self.warp.deferred = exit.map(|exit| Deferred { exit: exit.into(), frame: context.number });
-        if !self.pass_on(waits_there) {
+        if self.pass_on(waits_there) {
             self.warp.deferred = None;
-            return false;
+            context.resume = compiled.memory.at(compiled.entries[block as usize].offset) as u64;
+            self.go_on(context);
+            return true;
+        }
+        if of_kernel && compiled.starts() && self.start_next() {
+            compiled.fit(&mut self.warp.scalars);
+            self.enter_kernel(compiled, context, false);
+            return true;
         }
         self.warp.deferred = None;
-        context.resume = compiled.memory.at(compiled.entries[block as usize].offset) as u64;
-        (self.mask, self.write) = (self.active, self.active | self.warp.dead);
-        (context.frame, context.number) = (self.bases[0] as u64, self.frame);
-        context.scalars = self.warp.scalars.as_mut_ptr() as u64;
-        (context.stable, context.limit) = (1, self.limit);
-        true
+        false
     }
 }
