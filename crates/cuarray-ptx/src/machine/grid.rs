@@ -32,13 +32,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time after which a launch starts further host threads.
-const ALONE: Duration = Duration::from_micros(200);
+/// The time that a launch is expected to take in one host thread, from which on it starts further ones. To start one takes about a tenth of it.
+const LONG: Duration = Duration::from_micros(400);
 /// The number of instructions in a block's turn, if blocks run in order.
 const TURN: u64 = 2_000_000;
 /// The number of instructions in a turn of a cluster's block.
 const CLUSTER_TURN: u64 = 100_000;
-/// The instructions for which blocks begin in place of ended ones before the time is compared with [`ALONE`].
+/// The instructions for which blocks begin in place of ended ones before the time is compared with [`LONG`].
 const BRIEF: u64 = 20_000;
 /// The maximum number of unfinished blocks, if blocks start in another order than that of a device.
 const RESIDENT: usize = 4096;
@@ -239,13 +239,18 @@ fn before_wait(launch: &Launch<'_>, recorder: Option<&Recorder>) -> Vec<TouchedR
     recorder.map(|recorder| recorder.touched_before_wait(launch.regions)).unwrap_or_default()
 }
 
-/// Runs clusters until none is left. Calls `help` once, if that takes longer than [`ALONE`].
+/// Runs clusters until none is left. Calls `help` once, if that is expected to take longer than [`LONG`].
 fn work(launch: &Launch<'_>, shared: &Shared, mut help: Option<impl FnOnce()>) {
     let (total, started) = (launch.cluster_count(), Instant::now());
     let mut machine = Machine::new(launch, &shared.supply.finished);
     let mut call_if_long = || {
-        if help.is_some() && started.elapsed() > ALONE && shared.supply.next.load(Ordering::Relaxed) < total {
-            help.take().into_iter().for_each(|help| help());
+        if help.is_some() {
+            let begun = shared.supply.next.load(Ordering::Relaxed);
+            // The blocks that have not begun are taken to be as long as the others.
+            let expected = started.elapsed().as_nanos() * u128::from(total);
+            if begun < total && expected > LONG.as_nanos() * u128::from(begun) {
+                help.take().into_iter().for_each(|help| help());
+            }
         }
         help.is_none()
     };
