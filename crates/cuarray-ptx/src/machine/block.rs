@@ -232,6 +232,11 @@ impl Block {
         self.shared.as_mut_ptr().cast()
     }
 
+    /// Whether threads have arrived at a barrier.
+    pub(crate) fn has_barriers(&self) -> bool {
+        self.begun != 0
+    }
+
     /// Records that threads of a warp arrive at a barrier, and wait there if `waits`. `expected` is the number of
     /// threads, or `None` for all. Returns whether they were the last.
     #[inline]

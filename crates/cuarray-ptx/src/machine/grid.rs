@@ -17,7 +17,7 @@ use super::launch::{Launch, Outcome};
 use super::misuse::Misuses;
 use super::native::Native;
 #[cfg(target_arch = "x86_64")]
-use super::native::{Cohort, Journal};
+use super::native::{Cohort, Following, Journal};
 use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
 use super::recorder::Recorder;
@@ -162,6 +162,8 @@ impl<'a> Machine<'a> {
             journal: Journal::new(launch),
             #[cfg(target_arch = "x86_64")]
             cohort: Cohort::default(),
+            #[cfg(target_arch = "x86_64")]
+            following: Following::default(),
             panic: None,
             launch,
             program: launch.program,

@@ -14,7 +14,7 @@ use super::launch::Launch;
 use super::misuse::Misuses;
 use super::native::Native;
 #[cfg(target_arch = "x86_64")]
-use super::native::{Cohort, Journal};
+use super::native::{Cohort, Following, Journal};
 use super::pattern::{Chains, Pattern};
 use super::polls::Polls;
 #[cfg(target_arch = "x86_64")]
@@ -141,6 +141,9 @@ pub(crate) struct Machine<'p> {
     /// The warps that take turns within generated code.
     #[cfg(target_arch = "x86_64")]
     pub cohort: Cohort,
+    /// The warps that begin and end within generated code.
+    #[cfg(target_arch = "x86_64")]
+    pub following: Following,
     /// The payload of a panic in a function that generated code has called.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub panic: Option<Box<dyn Any + Send>>,

@@ -43,6 +43,11 @@ impl Turns {
         Turns { order, ..Turns::default() }
     }
 
+    /// Whether warps take turns in the order of their numbers.
+    pub(super) fn is_forward(&self) -> bool {
+        self.order == KernelOrder::Forward
+    }
+
     /// Begins with a cluster, or with a whole grid as number 0.
     pub(super) fn begin(&mut self, number: u64) {
         if let KernelOrder::Random(seed) = self.order {

@@ -174,7 +174,7 @@ impl Warp {
         Box::new(Warp { dead: u32::MAX, ..Warp::default() })
     }
 
-    fn begin(&mut self, number: u32, threads: u32, function: &Function) {
+    pub(super) fn begin(&mut self, number: u32, threads: u32, function: &Function) {
         (self.number, self.deferred, self.known) = (number, None, None);
         self.absent = if threads >= 32 { 0 } else { u32::MAX << threads };
         self.dead = self.absent;

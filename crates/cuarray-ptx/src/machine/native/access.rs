@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub(super) const CHANGES: i32 = offset_of!(Machine<'static>, block.changes) as i32;
 pub(super) const JOURNAL_NEXT: i32 = (offset_of!(Machine<'static>, journal) + offset_of!(Journal, next)) as i32;
-const JOURNAL_LAST: i32 = (offset_of!(Machine<'static>, journal) + offset_of!(Journal, last)) as i32;
+pub(super) const JOURNAL_LAST: i32 = (offset_of!(Machine<'static>, journal) + offset_of!(Journal, last)) as i32;
 const SITE_REGION: i32 = offset_of!(Site, region) as i32;
 
 /// An access whose site has other memory.

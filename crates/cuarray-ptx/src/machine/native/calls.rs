@@ -16,6 +16,7 @@ pub(super) unsafe extern "C" fn call(machine: *mut Machine<'static>, instruction
     // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
     let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
     let flow = guarded(machine, |machine| {
+        machine.catch_up();
         machine.settle_journal();
         // SAFETY: the machine runs the program of the instruction, in a frame of its function.
         unsafe { (instruction.exec)(machine, instruction) }
@@ -31,6 +32,7 @@ pub(super) unsafe extern "C" fn settle(machine: *mut Machine<'static>) {
     // SAFETY: as for `call`.
     let machine = unsafe { &mut *machine };
     guarded(machine, |machine| {
+        machine.catch_up();
         machine.settle_journal();
         Flow::Next
     });
@@ -60,6 +62,7 @@ pub(super) unsafe extern "C" fn step(machine: *mut Machine<'static>, instruction
         // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
         let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
         machine.end_cohort();
+        machine.stop_following();
         let mut mask = machine.active;
         if instruction.guard < UNGUARDED {
             // SAFETY: a guard is a predicate of the frame.
@@ -108,6 +111,7 @@ pub(super) unsafe extern "C" fn arrive(
     // SAFETY: this function's contract. The caller's references to the machine and the context are not used while generated code runs.
     let (running, context, plain) = unsafe { (&mut *machine, &mut *context, &*instruction) };
     running.end_cohort();
+    running.stop_following();
     if running.panic.is_some() {
         return STOPS;
     }
@@ -172,6 +176,7 @@ pub(super) unsafe extern "C" fn end(
     // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
     let (running, context) = unsafe { (&mut *machine, &mut *context) };
     running.end_cohort();
+    running.stop_following();
     let mut passed = false;
     guarded(running, |machine| {
         machine.settle_journal();
@@ -240,6 +245,7 @@ pub(super) unsafe extern "C" fn find(
     let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
     let mut found = None;
     guarded(machine, |machine| {
+        machine.catch_up();
         // SAFETY: this function's contract.
         found = unsafe { machine.find_memory(instruction, site, (lowest, span.into()), sites) };
         Flow::Next

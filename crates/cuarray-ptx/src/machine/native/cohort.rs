@@ -8,12 +8,12 @@
 use super::cache::Emitted;
 use super::calls;
 use super::context::{Context, NUMBER};
-use super::emitter::{EXECUTED, Emitter, TURN_END};
+use super::emitter::{EXECUTED, Emitter};
 use super::leaving::Exit;
 use super::run::Deferred;
 use crate::machine::Machine;
 use crate::machine::program::{LEFT_OUT, UNGUARDED};
-use crate::machine::warp::{Fragment, TURN, Waiting};
+use crate::machine::warp::{Fragment, Waiting};
 use iced_x86::code_asm::*;
 use std::mem::offset_of;
 use std::ptr::NonNull;
@@ -48,11 +48,6 @@ pub(crate) struct Cohort {
     completed: u32,
     /// The running member.
     running: u64,
-    /// The executed instructions from which on something else may be due between turns.
-    due: u64,
-    /// The instructions of a turn of a warp, and of a fragment.
-    longest: u64,
-    turn: u64,
     members: [Member; 32],
     /// The cohorts that have ended early, without a longer one since then.
     vain: u32,
@@ -75,9 +70,6 @@ impl Default for Cohort {
             arrived: 0,
             completed: 0,
             running: 0,
-            due: 0,
-            longest: 0,
-            turn: 0,
             members: [none; 32],
             vain: 0,
             before: 0,
@@ -148,9 +140,6 @@ impl Machine<'_> {
         self.cohort.exits = compiled.exits.as_ptr();
         (self.cohort.barrier, self.cohort.count, self.cohort.before) = (number as u32 + 1, count as u32, turn);
         (self.cohort.arrived, self.cohort.completed) = (0, 0);
-        self.cohort.due = self.round.end.min(self.search.tick);
-        self.cohort.longest = self.round.longest;
-        self.cohort.turn = self.round.longest.min(TURN);
         (self.resumed, self.forced, self.rotated) = (false, false, false);
         (context.stable, context.limit) = (1, self.limit);
     }
@@ -230,16 +219,10 @@ offsets! {
     ARRIVED = cohort.arrived;
     COMPLETED = cohort.completed;
     RUNNING = cohort.running;
-    DUE = cohort.due;
-    LONGEST = cohort.longest;
-    LONGEST_TURN = cohort.turn;
     WARP = warp;
-    WARP_END = warp_end;
     BASES = bases;
     FRAME_NUMBER = frame;
     LOCAL_BASE = local_base;
-    POLLS_LIVE = polls.live;
-    POLLS_ENDED = polls.ended;
     CHANGES = block.changes;
     ROUND_BEFORE = round.before;
     ROUND_CHANGES = round.changes;
@@ -277,15 +260,7 @@ impl Emitter<'_> {
         self.asm.inc(ecx)?;
         self.asm.cmp(ecx, dword_ptr(rbx + BARRIER))?;
         self.asm.jne(other)?;
-        self.asm.mov(rax, qword_ptr(rbx + EXECUTED))?;
-        for due in [WARP_END, DUE] {
-            self.asm.cmp(rax, qword_ptr(rbx + due))?;
-            self.asm.jae(other)?;
-        }
-        for polls in [POLLS_LIVE, POLLS_ENDED] {
-            self.asm.cmp(byte_ptr(rbx + polls), 0)?;
-            self.asm.jne(other)?;
-        }
+        self.check_turn(other)?;
         if self.known.journal {
             self.emit_call(pc, calls::watch_arrival as *const () as u64)?;
             self.asm.test(eax, eax)?;
@@ -322,11 +297,7 @@ impl Emitter<'_> {
         self.asm.mov(eax, dword_ptr(next + MEMBER_LOCAL_BASE))?;
         self.asm.mov(dword_ptr(rbx + LOCAL_BASE), eax)?;
         self.asm.mov(rax, qword_ptr(rbx + EXECUTED))?;
-        for (end, length) in [(WARP_END, LONGEST), (TURN_END, LONGEST_TURN)] {
-            self.asm.mov(rcx, rax)?;
-            self.asm.add(rcx, qword_ptr(rbx + length))?;
-            self.asm.mov(qword_ptr(rbx + end), rcx)?;
-        }
+        self.take_time()?;
         // The first member begins a new round.
         let same_round = self.asm.create_label();
         self.asm.cmp(next, running)?;

@@ -84,6 +84,8 @@ pub(super) struct Compiled {
     pub sites: u32,
     pub patterns: FxHashMap<u32, Pattern>,
     pub specials: Vec<i64>,
+    /// Whether the next warp can begin where one ends; see `following`.
+    pub follows: bool,
     /// Whether linear values are expected; see [`Variant`].
     pub expects: bool,
     /// Whether there is a journal, and the accesses that may be in it.
@@ -203,10 +205,10 @@ impl Generated {
         let flow = Flow::of(program, function);
         let numbers = self.numbers.get_or_init(|| numbers(program));
         let Variant { shape, whole, expects, recorded, journal } = variant;
-        let known = Known { program, flow: &flow, numbers, shape, whole, recorded, journal };
+        let known = Known { program, function, flow: &flow, numbers, shape, whole, recorded, journal };
         // An error means that an instruction cannot be encoded, as for an offset beyond 32 bits.
         let assembled = assemble(known, self.plain(program, recorded && !journal), expects).ok()?;
-        let Assembled { code, mut exits, expected, offsets, sites, patterns, journaled } = assembled;
+        let Assembled { code, mut exits, expected, offsets, sites, patterns, journaled, follows } = assembled;
         let memory = Executable::new(&code)?;
         let entries = flow.blocks.iter().zip(offsets).zip(expected).map(|((block, offset), kinds)| {
             let linear = kinds.iter().enumerate().filter_map(|(register, kind)| match kind {
@@ -241,6 +243,7 @@ impl Generated {
             sites,
             patterns,
             specials,
+            follows,
             expects,
             journal,
             journaled,

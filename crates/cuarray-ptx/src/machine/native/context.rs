@@ -67,6 +67,13 @@ pub(super) struct Context {
     pub resume: u64,
     /// The lanes of the masks: those that take part, and those that may be written.
     pub lanes: (u32, u32),
+    /// The executed instructions from which on something else may be due between the turns of two warps.
+    pub due: u64,
+    /// The instructions of a turn of a warp, and of a fragment.
+    pub longest: u64,
+    pub longest_turn: u64,
+    /// The special registers that differ between the warps of a block, for each warp; see `following`.
+    pub rows: u64,
 }
 
 impl Context {
@@ -94,6 +101,10 @@ impl Context {
         compiled: std::ptr::null(),
         resume: 0,
         lanes: (u32::MAX, u32::MAX),
+        due: 0,
+        longest: 0,
+        longest_turn: 0,
+        rows: 0,
     };
 }
 
@@ -125,4 +136,7 @@ offsets! {
     WAITING_SINCE = since;
     RUNNING = running;
     LANES = lanes;
+    DUE = due;
+    LONGEST = longest;
+    LONGEST_TURN = longest_turn;
 }

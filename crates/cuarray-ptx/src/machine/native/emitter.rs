@@ -92,6 +92,7 @@ pub(super) struct Assembled {
     pub sites: u32,
     pub patterns: FxHashMap<u32, Pattern>,
     pub journaled: Vec<Journaled>,
+    pub follows: bool,
 }
 
 /// Generates the code of a function. `expects` states whether the kinds of registers at the starts of blocks are expected; otherwise all
@@ -220,8 +221,9 @@ impl Emitter<'_> {
         let encoded = self.asm.assemble_options(0, options)?;
         let offsets =
             self.blocks.iter().map(|label| Ok(encoded.label_ip(label)? as usize)).collect::<Emitted<Vec<usize>>>()?;
+        let follows = self.follows();
         let Emitter { exits, expected, sites, patterns, journaled, .. } = self;
-        Ok(Assembled { code: encoded.inner.code_buffer, exits, expected, offsets, sites, patterns, journaled })
+        Ok(Assembled { code: encoded.inner.code_buffer, exits, expected, offsets, sites, patterns, journaled, follows })
     }
 
     /// The place of 32 bytes behind the code.

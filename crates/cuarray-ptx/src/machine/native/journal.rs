@@ -26,6 +26,9 @@ const BYTES: usize = 1 << 14;
 /// The most bytes of an entry: those of its head, 32 addresses, and 32 values of 64 bits.
 const LONGEST: usize = size_of::<Entry>() + 512;
 
+/// In place of an access: the entries behind are of the next warp.
+pub(super) const NEXT_WARP: u32 = u32::MAX;
+
 /// The entries that are compared with further ones.
 const NOTED: usize = 512;
 
@@ -194,6 +197,11 @@ impl Machine<'_> {
             // SAFETY: generated code has written an entry here, in front of `end`, with the number of one of its accesses. The values of a
             // store follow it.
             let (entry, values) = unsafe { ((at as *const Entry).read(), (at as *const Entry).add(1)) };
+            if entry.access == NEXT_WARP {
+                self.warp.number += 1;
+                (listing, at) = (None, at + size_of::<Entry>() as u64);
+                continue;
+            }
             let access = &accesses[entry.access as usize];
             at += (size_of::<Entry>() + access.values()) as u64;
             if entry.region == SHARED && !self.races.on {

@@ -21,6 +21,7 @@ mod emitter;
 mod executable;
 mod floats;
 mod flow;
+mod following;
 mod hulls;
 mod journal;
 mod leaving;
@@ -36,5 +37,6 @@ mod written;
 
 pub(crate) use cohort::Cohort;
 pub(crate) use compiled::Generated;
+pub(crate) use following::Following;
 pub(crate) use journal::Journal;
 pub(crate) use run::{Deferred, Native};

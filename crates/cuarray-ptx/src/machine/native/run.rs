@@ -11,7 +11,7 @@ use crate::grammar::types::Width;
 use crate::machine::launch::{Code, Launch};
 use crate::machine::program::UNGUARDED;
 use crate::machine::special::{REGISTERS, Read};
-use crate::machine::warp::{Frame, Waiting, Warp};
+use crate::machine::warp::{Frame, TURN, Waiting, Warp};
 use crate::machine::{Flow, Machine, processor, undefined};
 use std::panic::resume_unwind;
 use std::ptr::NonNull;
@@ -26,6 +26,8 @@ struct Loaded {
     sites: Sites,
     /// The block that has run the code last.
     block: u64,
+    /// The special registers that differ between the warps of a block, once they are needed.
+    rows: Option<Vec<u64>>,
 }
 
 /// The generated code that a machine runs.
@@ -141,6 +143,8 @@ impl Machine<'_> {
             }
             // SAFETY: the frame is one of the function.
             if unsafe { self.take_scalars(compiled, entry, index) } {
+                let rows = loaded.rows.get_or_insert_with(|| self.special_rows(compiled));
+                context.rows = rows.as_ptr() as u64;
                 self.describe(compiled, context);
                 let sites = loaded.sites.start();
                 if loaded.block != self.block.number {
@@ -241,14 +245,20 @@ impl Machine<'_> {
     /// `known`, puts those that differ between its warps.
     pub(super) fn read_specials(&mut self, compiled: &Compiled, known: bool) {
         for (index, number) in compiled.specials.iter().enumerate() {
-            let value = match REGISTERS[*number as usize].1 {
-                Read::Block(_) if known => continue,
-                Read::Block(value) | Read::Warp(value) => value(self),
-                Read::Thread(axis) => self.thread_of(0)[axis].into(),
-                Read::Lane(value) => value(0),
-                Read::Time(_) => 0,
-            };
-            self.warp.scalars[compiled.registers + index] = value;
+            if !known || !matches!(REGISTERS[*number as usize].1, Read::Block(_)) {
+                self.warp.scalars[compiled.registers + index] = self.special(*number);
+            }
+        }
+    }
+
+    /// A special register of the first lane, or zero if it changes while the warp runs.
+    #[inline]
+    pub(super) fn special(&self, number: i64) -> u64 {
+        match REGISTERS[number as usize].1 {
+            Read::Block(value) | Read::Warp(value) => value(self),
+            Read::Thread(axis) => self.thread_of(0)[axis].into(),
+            Read::Lane(value) => value(0),
+            Read::Time(_) => 0,
         }
     }
 
@@ -275,6 +285,9 @@ impl Machine<'_> {
             context.limit = std::mem::replace(&mut self.limit, limit);
         }
         (context.number, context.compiled) = (self.frame, compiled);
+        context.due = self.round.end.min(self.search.tick);
+        (context.longest, context.longest_turn) = (self.round.longest, self.round.longest.min(TURN));
+        self.find_following(compiled, context);
         if self.active != u32::MAX && context.lanes != (self.active, self.write) {
             context.lanes = (self.active, self.write);
             write_lanes(!self.write, &mut context.kept, &mut context.kept_wide);
@@ -305,6 +318,7 @@ impl Machine<'_> {
         // SAFETY: this function's contract. The code accesses the machine by the pointer only, while this reference is not used.
         let exit = unsafe { code(machine, context, block) };
         self.end_cohort();
+        self.stop_following();
         self.settle_journal();
         let exit = &compiled.exits[exit as usize];
         // SAFETY: the code has returned.
@@ -408,7 +422,7 @@ fn load<'l>(
     let code = loaded[place].get_or_insert_with(|| {
         let compiled = machine.program.generated.compiled(machine.program, function, variant)?;
         let sites = Sites::new(&compiled);
-        Some(Box::new(Loaded { compiled, sites, block: u64::MAX }))
+        Some(Box::new(Loaded { compiled, sites, block: u64::MAX, rows: None }))
     });
     code.as_deref_mut()
 }

@@ -72,6 +72,7 @@ impl Emitter<'_> {
     /// Ends a warp, and continues with the next one.
     pub(super) fn end_of_warp(&mut self, index: usize) -> Emitted {
         self.asm.add(qword_ptr(rbx + EXECUTED), 1)?;
+        self.follow()?;
         let (leaving, _) = self.stepped(&Set::default(), index);
         self.asm.mov(rdx, r12)?;
         self.emit_call(self.start, calls::end as *const () as u64)?;
@@ -112,6 +113,7 @@ impl Machine<'_> {
         }
         context.resume = compiled.memory.at(entry.offset) as u64;
         self.go_on(context);
+        self.find_following(compiled, context);
     }
 
     /// Describes the running warp for the code, which goes on in it.

@@ -7,7 +7,7 @@
 use super::flow::{Block, Flow};
 use super::journal::is_usual;
 use crate::machine::linear::Operation;
-use crate::machine::program::{CONSTANT, Constant, Instruction, Program, UNGUARDED, constant_bytes};
+use crate::machine::program::{CONSTANT, Constant, Function, Instruction, Program, UNGUARDED, constant_bytes};
 use crate::machine::special::{REGISTERS, Read};
 use crate::machine::template::{Arithmetic, Template};
 use rustc_hash::FxHashMap;
@@ -115,6 +115,7 @@ fn within(operand: u32, steps: Steps, mask: u64, wide: bool) -> Option<Check> {
 #[derive(Clone, Copy)]
 pub(super) struct Known<'p> {
     pub program: &'p Program,
+    pub function: &'p Function,
     pub flow: &'p Flow,
     pub numbers: &'p FxHashMap<u32, u64>,
     pub shape: ThreadShape,
