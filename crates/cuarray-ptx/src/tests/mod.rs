@@ -23,7 +23,7 @@ mod padded_tiles;
 mod patterns;
 mod polls;
 mod proxies;
-mod random;
+pub(crate) mod random;
 mod recent;
 mod rounding;
 mod shared_shapes;

@@ -6,10 +6,10 @@ pub(crate) fn cases(usual: u32) -> u32 {
     (usual * asked.map_or(256, |cases| cases.min(256)) / 256).max(10)
 }
 
-pub(super) struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         (self.0 >> 33) % end
     }

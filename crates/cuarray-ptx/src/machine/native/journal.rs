@@ -207,6 +207,10 @@ impl Machine<'_> {
             if entry.region == SHARED && !self.races.on {
                 continue;
             }
+            let joins = access.step.is_some() && access.scattered.is_none() && entry.lanes == u32::MAX;
+            if !joins || entry.region == SHARED {
+                self.recorder.note_joined();
+            }
             if let Some(addresses) = &access.scattered {
                 // SAFETY: as above: the addresses and the values follow.
                 unsafe { self.settle_scattered(access, addresses, &entry, values.cast()) };
@@ -266,6 +270,7 @@ impl Machine<'_> {
                 self.settle_entry(access, &shape, (*distance, start), notes, &digests);
             }
         }
+        self.recorder.note_joined();
         (self.pc, self.mask) = (pc, mask);
     }
 
@@ -286,7 +291,7 @@ impl Machine<'_> {
         for (pc, distance) in &access.members {
             let offset = first.wrapping_add_signed((*distance).into());
             if notes && self.recorder.enabled {
-                self.recorder.note(index, offset, bytes, access.stores);
+                self.recorder.join(entry.access as usize, (entry.region, offset, bytes), access.stores);
             }
             if compares {
                 let kind = if access.stores { Kind::Write } else { Kind::Read };

@@ -5,10 +5,12 @@
 //! Reads before writes are known among blocks that run in one host thread. Kernels whose blocks can observe each other
 //! run in one; other blocks that read each other's writes have a race.
 
+mod joined;
 mod ranges;
 
 use super::region::{AccessKind, Region, Strength};
 use super::touched_range::TouchedRange;
+use joined::Joined;
 use ranges::ranges;
 use std::mem::take;
 use std::sync::{Mutex, PoisonError};
@@ -200,6 +202,8 @@ pub(crate) struct Recorder {
     pub ordering: Option<Box<Ordering>>,
     /// Pages for further records.
     spare: Spare,
+    /// Weak accesses that are not in the pages yet.
+    joined: Joined,
 }
 
 /// The pages of a region that were accessed.
@@ -232,6 +236,7 @@ impl Recorder {
             early: pages(),
             ordering: None,
             spare: Vec::new(),
+            joined: Joined::default(),
         }
     }
 

@@ -1,12 +1,16 @@
 //! The recorded accesses as ranges of addresses.
 
-use super::{PAGE, Pages, READ, UPDATED, WORDS, WRITTEN};
+use super::{PAGE, Page, Pages, READ, UPDATED, WORDS, WRITTEN};
 use crate::machine::region::{AccessKind, Region, Strength};
 use crate::machine::touched_range::{Pieces, TouchedRange};
 
 /// Returns the ranges that these pages record.
 pub(super) fn ranges(accessed: &[Pages], regions: &[Region]) -> Vec<TouchedRange> {
     let mut ranges = Vec::new();
+    let summaries: Vec<Vec<Summary>> = accessed
+        .iter()
+        .map(|pages| pages.iter().map(|page| page.as_deref().map(Summary::of).unwrap_or_default()).collect())
+        .collect();
     let strengths = [Strength::Weak, Strength::Device, Strength::System];
     let each = |kind| strengths.map(|strength| (kind, strength));
     let kinds = each(AccessKind::Read).into_iter().chain(each(AccessKind::Write));
@@ -18,19 +22,43 @@ pub(super) fn ranges(accessed: &[Pages], regions: &[Region]) -> Vec<TouchedRange
         for (released, acquired) in places {
             let (released, acquired) = (*released, *acquired);
             let like = TouchedRange { released, acquired, ..TouchedRange::new(kind, strength) };
-            ranges_like(&like, accessed, regions, &mut ranges);
+            ranges_like(&like, accessed.iter().zip(&summaries).zip(regions), &mut ranges);
         }
     }
     ranges
 }
 
+/// The bits that any of a page's words have, and those that all have.
+#[derive(Clone, Copy, Default)]
+struct Summary {
+    any: [u64; 4],
+    all: [u64; 4],
+}
+
+impl Summary {
+    fn of(page: &Page) -> Summary {
+        let mut summary = Summary { any: [0; 4], all: [u64::MAX; 4] };
+        for word in &page.words {
+            for (kind, bits) in word.iter().enumerate() {
+                summary.any[kind] |= bits;
+                summary.all[kind] &= bits;
+            }
+        }
+        summary
+    }
+}
+
 /// Adds the accessed ranges that are like another one, in ascending order.
-fn ranges_like(like: &TouchedRange, accessed: &[Pages], regions: &[Region], ranges: &mut Vec<TouchedRange>) {
+fn ranges_like<'a>(
+    like: &TouchedRange,
+    accessed: impl Iterator<Item = ((&'a Pages, &'a Vec<Summary>), &'a Region)>,
+    ranges: &mut Vec<TouchedRange>,
+) {
     let TouchedRange { kind, strength, .. } = *like;
     let written = usize::from(kind == AccessKind::Write);
-    for (pages, region) in accessed.iter().zip(regions) {
+    for ((pages, summaries), region) in accessed {
         let mut runs = Runs { pieces: Pieces::new(like), push: |range| ranges.push(range), open: None };
-        for (number, page) in pages.iter().enumerate() {
+        for (number, (page, summary)) in pages.iter().zip(summaries).enumerate() {
             let Some(page) = page else { continue };
             let kind_of_words = match kind {
                 AccessKind::Read => READ,
@@ -43,9 +71,12 @@ fn ranges_like(like: &TouchedRange, accessed: &[Pages], regions: &[Region], rang
                 (_, Some(strong)) => Some(&strong[2 * usize::from(strength == Strength::System) + written]),
             };
             let word = |index: usize| strong.map_or_else(|| page.words[index][kind_of_words], |plane| plane[index]);
-            let is_unwritten = || page.strong.is_none() && page.words.iter().all(|bits| bits[WRITTEN] == 0);
-            let (any, all) = (0..WORDS).map(word).fold((0, u64::MAX), |(any, all), word| (any | word, all & word));
-            if any == 0 || kind == AccessKind::Update && is_unwritten() {
+            let is_unwritten = page.strong.is_none() && summary.any[WRITTEN] == 0;
+            let (any, all) = match strong {
+                None => (summary.any[kind_of_words], summary.all[kind_of_words]),
+                Some(plane) => plane.iter().fold((0, u64::MAX), |(any, all), word| (any | word, all & word)),
+            };
+            if any == 0 || kind == AccessKind::Update && is_unwritten {
                 continue;
             }
             let start = region.start + number as u64 * PAGE;

@@ -123,3 +123,27 @@ fn strided_elements_are_as_single_ones() {
         }
     }
 }
+
+/// Joined accesses leave the same records as those that go to the pages at once.
+#[test]
+fn joined_accesses_keep_the_order_of_reads_and_writes() {
+    let mut random = crate::tests::random::Random(7);
+    for _ in 0..2000 {
+        let (mut joined, mut single) = (Recorder::new(true, 2), Recorder::new(true, 2));
+        let mut at = [0_u64; 12];
+        for _ in 0..random.below(60) {
+            let number = random.below(12) as usize;
+            let (region, written) = (number as u32 % 2, number % 5 > 2);
+            if random.below(4) == 0 {
+                at[number] = random.below(96) * 16;
+            }
+            let bytes = 16 * (1 + random.below(8));
+            joined.join(number, (region, at[number], bytes), written);
+            single.note(region as usize, at[number], bytes, written);
+            at[number] += bytes;
+        }
+        joined.note_joined();
+        let regions = [1 << 20, 2 << 20].map(|start| Region { start, end: start + 8192, ..REGIONS[0] });
+        assert_eq!(joined.touched(&regions), single.touched(&regions));
+    }
+}
