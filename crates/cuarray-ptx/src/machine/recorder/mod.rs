@@ -5,11 +5,13 @@
 //! Reads before writes are known among blocks that run in one host thread. Kernels whose blocks can observe each other
 //! run in one; other blocks that read each other's writes have a race.
 
+mod compact;
 mod joined;
 mod ranges;
 
 use super::region::{AccessKind, Region, Strength};
 use super::touched_range::TouchedRange;
+use compact::Slot;
 use joined::Joined;
 use ranges::ranges;
 use std::mem::take;
@@ -207,19 +209,15 @@ pub(crate) struct Recorder {
 }
 
 /// The pages of a region that were accessed.
-type Pages = Vec<Option<Box<Page>>>;
+type Pages = Vec<Slot>;
 
-/// The page with a number, which may be new.
+/// The record of the page with a number.
 #[inline(always)]
-fn page<'p>(pages: &'p mut Pages, number: usize, spare: &mut Spare) -> &'p mut Page {
+fn slot(pages: &mut Pages, number: usize) -> &mut Slot {
     if pages.len() <= number {
-        pages.resize_with(number + 1, || None);
+        pages.resize_with(number + 1, Slot::default);
     }
-    match &mut pages[number] {
-        Some(page) => page,
-        // `get_or_insert_with` is a call.
-        none => none.insert(Page::new(spare)),
-    }
+    &mut pages[number]
 }
 
 impl Recorder {
@@ -309,7 +307,7 @@ impl Recorder {
 
     fn placed_at(&mut self, (before_wait, region, page): (bool, usize, usize)) -> Option<&mut Placed> {
         let regions = if before_wait { &mut self.early } else { &mut self.regions };
-        regions.get_mut(region)?.get_mut(page)?.as_mut()?.placed.as_deref_mut()
+        regions.get_mut(region)?.get_mut(page)?.page.as_mut()?.placed.as_deref_mut()
     }
 
     /// Whether the running instruction reads or writes only, and its place among releases and acquires is not recorded.
@@ -327,7 +325,15 @@ impl Recorder {
         let (mut at, end) = (offset, offset + size);
         while at < end {
             let number = (at / PAGE) as usize;
-            let page = page(pages, number, &mut self.spare);
+            let slot = slot(pages, number);
+            let stop = end.min(at - at % PAGE + PAGE);
+            if plain && slot.note(at % PAGE, at % PAGE + (stop - at), written) {
+                // What nothing had written is not known.
+                meets |= !written;
+                at = stop;
+                continue;
+            }
+            let page = slot.words(&mut self.spare);
             if let Some(ordering) = self.ordering.as_mut() {
                 let place = (self.before_wait, region, number);
                 if ordering.late.last() != Some(&place) {
@@ -335,7 +341,6 @@ impl Recorder {
                 }
                 page.placed.get_or_insert_with(|| Box::new(Placed::NONE));
             }
-            let stop = end.min(at - at % PAGE + PAGE);
             if plain {
                 meets |= page.note_weak(at % PAGE, at % PAGE + (stop - at), written);
                 at = stop;
@@ -392,7 +397,7 @@ impl Recorder {
             let number = (offset / PAGE) as usize;
             let noted = match known.take() {
                 Some((same, noted)) if same == number => noted,
-                _ => page(pages, number, &mut self.spare),
+                _ => slot(pages, number).words(&mut self.spare),
             };
             meets |= noted.note_word((offset % PAGE / 64) as usize, ones << (offset % 64), written);
             known = Some((number, noted));
@@ -414,7 +419,7 @@ impl Recorder {
         let all = (0..64 / step).fold(0, |all, index| all | element << (index * step));
         let (end, mut at) = (offset + 31 * step + size, offset / 64 * 64);
         while at < end {
-            let page = page(pages, (at / PAGE) as usize, &mut self.spare);
+            let page = slot(pages, (at / PAGE) as usize).words(&mut self.spare);
             let stop = end.min(at - at % PAGE + PAGE);
             while at < stop {
                 let before = u64::MAX << offset.saturating_sub(at);
@@ -436,7 +441,7 @@ impl Recorder {
     ) -> u64 {
         let Some(pages) = self.regions.get_mut(region) else { return 0 };
         let number = (offset / PAGE) as usize;
-        let page = page(pages, number, &mut self.spare);
+        let page = slot(pages, number).words(&mut self.spare);
         if !page.knows_unwritten {
             let base = number as u64 * PAGE;
             let within = |at: u64| at.clamp(base, base + PAGE) - base;
@@ -450,12 +455,19 @@ impl Recorder {
     pub(crate) fn forget_unwritten(&mut self, region: usize, (start, end): (u64, u64)) {
         let Some(pages) = self.regions.get_mut(region) else { return };
         let pages = pages.iter_mut().take(end.div_ceil(PAGE) as usize).skip((start / PAGE) as usize);
-        pages.flatten().for_each(|page| page.forget_unwritten());
+        pages.filter_map(|slot| slot.page.as_mut()).for_each(|page| page.forget_unwritten());
     }
 
     /// Whether the launch has written these bytes, which lie in one word, or nothing is known to be unwritten in their page.
     pub(crate) fn is_written(&self, region: usize, offset: u64, size: u32) -> bool {
-        let page = self.regions.get(region).and_then(|pages| pages.get((offset / PAGE) as usize)?.as_deref());
+        let Some(slot) = self.regions.get(region).and_then(|pages| pages.get((offset / PAGE) as usize)) else {
+            return false;
+        };
+        if let Some(spans) = slot.spans() {
+            let (start, end) = spans.written;
+            return u64::from(start) <= offset % PAGE && offset % PAGE + u64::from(size) <= u64::from(end);
+        }
+        let page = slot.page.as_deref();
         let (word, bit) = ((offset % PAGE / 64) as usize, offset % 64);
         page.is_some_and(|page| page.unwritten(word, (u64::MAX >> (64 - size.min(64))) << bit) == 0)
     }
@@ -469,25 +481,27 @@ impl Recorder {
         let own = self.regions.iter_mut().chain(&mut self.early);
         for (pages, others) in own.zip(other.regions.iter_mut().chain(&mut other.early)) {
             if pages.len() < others.len() {
-                pages.resize_with(others.len(), || None);
+                pages.resize_with(others.len(), Slot::default);
             }
-            for (page, others) in pages.iter_mut().zip(others) {
-                match (page.as_mut(), others) {
-                    (Some(page), Some(other)) => {
-                        if let (Some(own), Some(other)) = (page.placed.as_mut(), other.placed.as_ref()) {
-                            own.merge(other);
-                        }
-                        for (own, other) in page.words.iter_mut().zip(&other.words) {
-                            [READ, WRITTEN, UPDATED].into_iter().for_each(|kind| own[kind] |= other[kind]);
-                        }
-                        if let Some(other) = &other.strong {
-                            let own = page.strong.get_or_insert_with(|| Box::new([[0; WORDS]; 4]));
-                            let words = own.iter_mut().flatten().zip(other.iter().flatten());
-                            words.for_each(|(word, other)| *word |= other);
-                        }
-                    }
-                    (None, other) => *page = take(other),
-                    (Some(_), None) => {}
+            for (slot, others) in pages.iter_mut().zip(others) {
+                if others.is_empty() {
+                    continue;
+                }
+                if slot.is_empty() {
+                    *slot = take(others);
+                    continue;
+                }
+                let (page, other) = (slot.words(&mut self.spare), others.words(&mut other.spare));
+                if let (Some(own), Some(other)) = (page.placed.as_mut(), other.placed.as_ref()) {
+                    own.merge(other);
+                }
+                for (own, other) in page.words.iter_mut().zip(&other.words) {
+                    [READ, WRITTEN, UPDATED].into_iter().for_each(|kind| own[kind] |= other[kind]);
+                }
+                if let Some(other) = &other.strong {
+                    let own = page.strong.get_or_insert_with(|| Box::new([[0; WORDS]; 4]));
+                    let words = own.iter_mut().flatten().zip(other.iter().flatten());
+                    words.for_each(|(word, other)| *word |= other);
                 }
             }
         }
@@ -507,7 +521,7 @@ impl Recorder {
 impl Drop for Recorder {
     fn drop(&mut self) {
         let regions = self.regions.iter_mut().chain(&mut self.early);
-        let pages = regions.flat_map(take).flatten().chain(take(&mut self.spare));
+        let pages = regions.flat_map(take).filter_map(|slot| slot.page).chain(take(&mut self.spare));
         let mut kept = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
         let most = SPARE_PAGES.saturating_sub(kept.len());
         kept.extend(pages.take(most));

@@ -9,12 +9,12 @@ pub(super) fn ranges(accessed: &[Pages], regions: &[Region]) -> Vec<TouchedRange
     let mut ranges = Vec::new();
     let summaries: Vec<Vec<Summary>> = accessed
         .iter()
-        .map(|pages| pages.iter().map(|page| page.as_deref().map(Summary::of).unwrap_or_default()).collect())
+        .map(|pages| pages.iter().map(|page| page.page.as_deref().map(Summary::of).unwrap_or_default()).collect())
         .collect();
     let strengths = [Strength::Weak, Strength::Device, Strength::System];
     let each = |kind| strengths.map(|strength| (kind, strength));
     let kinds = each(AccessKind::Read).into_iter().chain(each(AccessKind::Write));
-    let placed = accessed.iter().flatten().flatten().any(|page| page.placed.is_some());
+    let placed = accessed.iter().flatten().any(|slot| slot.page.as_ref().is_some_and(|page| page.placed.is_some()));
     let places: &[(bool, bool)] =
         if placed { &[(false, false), (false, true), (true, false), (true, true)] } else { &[(false, false)] };
     for (kind, strength) in kinds.chain([(AccessKind::Update, Strength::Weak)]) {
@@ -58,8 +58,20 @@ fn ranges_like<'a>(
     let written = usize::from(kind == AccessKind::Write);
     for ((pages, summaries), region) in accessed {
         let mut runs = Runs { pieces: Pieces::new(like), push: |range| ranges.push(range), open: None };
-        for (number, (page, summary)) in pages.iter().zip(summaries).enumerate() {
-            let Some(page) = page else { continue };
+        for (number, (slot, summary)) in pages.iter().zip(summaries).enumerate() {
+            let start = region.start + number as u64 * PAGE;
+            let Some(page) = &slot.page else {
+                let spans = slot.spans().filter(|_| strength == Strength::Weak && !like.released && !like.acquired);
+                let span = spans.map_or((0, 0), |spans| match kind {
+                    AccessKind::Read => spans.read,
+                    AccessKind::Write => spans.written,
+                    AccessKind::Update => spans.updated(),
+                });
+                if span != (0, 0) {
+                    runs.add(start + u64::from(span.0), start + u64::from(span.1));
+                }
+                continue;
+            };
             let kind_of_words = match kind {
                 AccessKind::Read => READ,
                 AccessKind::Write => WRITTEN,
@@ -79,7 +91,6 @@ fn ranges_like<'a>(
             if any == 0 || kind == AccessKind::Update && is_unwritten {
                 continue;
             }
-            let start = region.start + number as u64 * PAGE;
             if page.placed.is_none() && kind != AccessKind::Update && all == u64::MAX {
                 runs.add(start, start + PAGE);
                 continue;
