@@ -12,7 +12,7 @@ use std::mem::swap;
 use std::ops::Range;
 
 /// The number of instructions that a warp executes in one turn.
-const TURN: u64 = 50_000;
+pub(super) const TURN: u64 = 50_000;
 
 /// The cycles of an instruction of a warp.
 pub(crate) const CYCLES: u64 = 4;

@@ -4,7 +4,7 @@
 //! these loops.
 
 use super::Machine;
-use super::block::Round;
+use super::block::{Round, TURN};
 use super::launch::Launch;
 use super::warp::{Fragment, Waiting, Warp};
 use std::mem::swap;
@@ -188,6 +188,10 @@ impl Machine<'_> {
     /// Ends the block, whose other warps have ended, and begins the next one.
     fn replace_block(&mut self) -> bool {
         let Some((supply, _)) = self.supply.filter(|(_, until)| self.executed < *until) else { return false };
+        // Turns are shorter if the block is looked at soon.
+        if self.round.longest < TURN || self.search.until_due(self.executed) < TURN {
+            return false;
+        }
         if !self.block.printed.is_empty() || self.cluster().pending.count > 0 || self.search.on {
             return false;
         }

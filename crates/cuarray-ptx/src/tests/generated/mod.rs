@@ -3,6 +3,7 @@
 //! Each kernel of this crate's tests runs both ways; see [`Way::Generated`](super::Way::Generated). Here, random kernels do.
 
 mod kernels;
+mod turns;
 
 use super::random::Random;
 use super::*;
