@@ -2,8 +2,8 @@
 //!
 //! All warps of a block often meet at one barrier again and again, and nothing else happens there. The code passes the turn on by itself then: to
 //! the next warp in the order of turns, or to none if the warp is the last that arrives. So it needs a jump in place of a call. The turns are
-//! those of [`Machine::pass_on`]. What only others look at, such as the waiting fragments, comes to its place when the cohort
-//! ends: before anything but code and the functions of instructions in runs.
+//! those of [`Machine::pass_on`]. The waiting fragments and the state of the barrier come to their places when the cohort ends: before anything but
+//! code and the functions of instructions in runs.
 
 use super::cache::Emitted;
 use super::calls;
@@ -90,8 +90,8 @@ impl Cohort {
 }
 
 impl Machine<'_> {
-    /// Lets all warps of the block take turns at a barrier that the running warp has just completed, if each is a whole one that waits there
-    /// and will run code as the running one does.
+    /// Lets all warps of the block take turns at a barrier that the running warp has just completed. All others have to wait there, each with all
+    /// its lanes, and have to go on in the running code.
     pub(super) fn begin_cohort(&mut self, context: &mut Context, number: usize) {
         let (count, index) = (self.block.warps.len(), self.round.index);
         let whole = self.block.live as usize == count * 32 && self.active == u32::MAX && self.limit == u32::MAX;
@@ -279,7 +279,7 @@ impl Emitter<'_> {
         self.asm.mov(dword_ptr(running + MEMBER_PC), pc + 1)?;
         self.asm.mov(next, qword_ptr(running + MEMBER_NEXT))?;
         self.asm.mov(qword_ptr(rbx + RUNNING), next)?;
-        // The list has another warp in the place of the running one.
+        // In the list, another warp stands for the running one.
         self.asm.mov(rdi, qword_ptr(running + MEMBER_SLOT))?;
         self.asm.mov(r8, qword_ptr(rbx + WARP))?;
         self.asm.mov(r9, qword_ptr(rdi))?;

@@ -1,8 +1,8 @@
 //! Warps of a block that begin where another one has ended, within generated code.
 //!
 //! The warps of a block mostly run one after the other, each from the start of the kernel to its end. Only the registers of a warp's place in
-//! its block differ, so the code puts those of the next warp in place, and begins again. What others look at, such as the number of threads
-//! that have ended, is brought up to date before any function of the machine runs.
+//! its block differ, so the code puts those of the next warp in place, and begins again. The number of threads that have ended, and whatever else
+//! others look at, is brought up to date before any function of the machine runs.
 
 use super::access::{JOURNAL_LAST, JOURNAL_NEXT};
 use super::cache::Emitted;

@@ -328,7 +328,7 @@ impl Recorder {
             let slot = slot(pages, number);
             let stop = end.min(at - at % PAGE + PAGE);
             if plain && slot.note(at % PAGE, at % PAGE + (stop - at), written) {
-                // What nothing had written is not known.
+                // Nothing tells here whether the bytes were written before.
                 meets |= !written;
                 at = stop;
                 continue;
