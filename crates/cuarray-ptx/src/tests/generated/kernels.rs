@@ -87,7 +87,12 @@ impl Kernel {
             })
             .collect();
         let strays = random.below(12) == 0;
-        let mut writer = Writer { random, text: String::new(), labels: 0, depth: 0, together: true, strays };
+        // The warps of a block without barriers run one after the other.
+        let together = random.below(4) > 0;
+        let mut writer = Writer { random, text: String::new(), labels: 0, depth: 0, together, strays };
+        if together {
+            writer.add("bar.sync 0;");
+        }
         let count = 4 + writer.random.below(14);
         writer.statements(count);
         let stores: String = REGISTERS
@@ -125,7 +130,7 @@ ld.param.u64 %l0, [a]; mul.wide.s32 %l1, %r1, 12; ld.param.u64 %l2, [c]; mul.wid
 ld.param.f32 %f0, [d]; cvt.rn.f32.s32 %f1, %r1; mov.f32 %f2, 0f3fc00000; mov.b32 %f3, %r4;
 mov.f64 %d0, 0d3ff8000000000000; cvt.rn.f64.s32 %d1, %r4; cvt.f64.f32 %d2, %f1;
 setp.lt.s32 %p0, %r3, 9; setp.ne.s32 %p1, %r0, 0; setp.gt.u32 %p2, %r4, 0x70000000;
-shl.b32 %x, %t, 3; and.b32 %x, %x, 2040; mov.u32 %y, s; add.u32 %x, %x, %y; st.shared.u64 [%x], %l3; bar.sync 0;
+shl.b32 %x, %t, 3; and.b32 %x, %x, 2040; mov.u32 %y, s; add.u32 %x, %x, %y; st.shared.u64 [%x], %l3;
 ";
 
 impl Writer<'_> {

@@ -7,41 +7,61 @@ use super::*;
 const WARPS: u64 = 9;
 const ROUNDS: u64 = 7;
 
-/// A statement of one round. Most are executed by all threads, and some by one warp in one round.
-fn statement(random: &mut Random) -> String {
-    let (warp, round) = (random.below(WARPS), random.below(ROUNDS));
-    let spins = [300, 18_000][random.below(2) as usize];
-    let one = format!("setp.eq.u32 %p, %w, {warp}; setp.eq.and.u32 %p, %i, {round}, %p;");
-    match random.below(24) {
-        0..=7 => "bar.sync 0;".to_owned(),
-        8 => "bar.sync 1;".to_owned(),
-        9 => "mov.u32 %x, %ntid.x; bar.sync 2, %x;".to_owned(),
-        10 => "bar.red.popc.u32 %x, 0, %q; add.u32 %v, %v, %x;".to_owned(),
-        // The clock and the digest show which turns were before this one.
-        11..=13 => "mov.u64 %c, %clock64; mad.lo.s64 %d, %d, 31, %c;".to_owned(),
-        14..=16 => "ld.shared.u32 %x, [digest]; mad.lo.u32 %x, %x, 31, %w; st.shared.u32 [digest], %x; add.u32 %v, %v, %x;".to_owned(),
-        17 => "atom.shared.add.u32 %x, [digest], 5; add.u32 %v, %v, %x;".to_owned(),
-        18 => "st.shared.u32 [%own], %v; ld.shared.u32 %x, [%next]; xor.b32 %v, %v, %x;".to_owned(),
-        19 => format!("{one} @%p nanosleep.u32 3000;"),
-        20 => format!("{one} @%p exit;"),
-        21 => format!("setp.eq.u32 %p, %w, {warp}; @!%p bra S{warp}_{round}_%; mov.u32 %x, 0;\n\
-            T{warp}_{round}_%: add.u32 %x, %x, 1; setp.lt.u32 %p, %x, {spins}; @%p bra T{warp}_{round}_%;\nS{warp}_{round}_%: add.u32 %v, %v, 1;"),
-        22 => "setp.lt.u32 %p, %lane, 9; @%p add.u32 %v, %v, 77; shfl.sync.down.b32 %x, %v, 1, 31, -1; add.u32 %v, %v, %x;".to_owned(),
-        _ if random.below(6) == 0 => format!("{one} @%p st.global.u32 [%far], %v;"),
-        _ => "ld.global.u64 %c, [%at]; add.s64 %d, %d, %c; st.global.u64 [%at+8], %d;".to_owned(),
+const CLOCK: &str = "mov.u64 %c, %clock64; mad.lo.s64 %d, %d, 31, %c;";
+
+/// A statement that generated code executes itself. All warps change the digest, so it shows their turns.
+fn usual(random: &mut Random, barriers: bool) -> &'static str {
+    match random.below(8) {
+        0..=3 if barriers => "bar.sync 0;",
+        4 => "st.shared.u32 [%own], %v; ld.shared.u32 %x, [%next]; xor.b32 %v, %v, %x;",
+        5 => "ld.global.u64 %c, [%at]; add.s64 %d, %d, %c; st.global.u64 [%at+8], %d;",
+        6 => "setp.lt.u32 %p, %lane, 9; @%p add.u32 %v, %v, 77; add.u32 %x, %v, %t; add.u32 %v, %v, %x;",
+        _ => "ld.shared.u32 %x, [digest]; mad.lo.u32 %x, %x, 31, %t; st.shared.u32 [digest], %x; add.u32 %v, %v, %x;",
     }
 }
 
+/// A statement at which turns, barriers and registers have to be as the interpreter has them.
+fn unusual(random: &mut Random, barriers: bool) -> String {
+    let spins = [300, 18_000][random.below(2) as usize];
+    let label = random.below(1 << 40);
+    match random.below(12) {
+        0 if barriers => "bar.sync 1;".to_owned(),
+        1 if barriers => "mov.u32 %x, %ntid.x; bar.sync 2, %x;".to_owned(),
+        2 if barriers => "bar.red.popc.u32 %x, 0, %q; add.u32 %v, %v, %x;".to_owned(),
+        3 => "atom.shared.add.u32 %x, [digest], 5; add.u32 %v, %v, %x;".to_owned(),
+        4 => "nanosleep.u32 3000;".to_owned(),
+        5 => "exit;".to_owned(),
+        6 | 7 => format!("mov.u32 %x, 0;\nT{label}: add.u32 %x, %x, 1; setp.lt.u32 %p, %x, {spins}; @%p bra T{label};"),
+        8 => "shfl.sync.down.b32 %x, %v, 1, 31, -1; add.u32 %v, %v, %x;".to_owned(),
+        9 if random.below(3) == 0 => "st.global.u32 [%far], %v;".to_owned(),
+        10 => "setp.lt.u32 %p, %lane, 7; @%p exit;".to_owned(),
+        _ => CLOCK.to_owned(),
+    }
+}
+
+/// Statements, one of which may be unusual: for all threads, or for one warp, in one round.
+fn statements(random: &mut Random, count: u64, barriers: bool) -> String {
+    let mut all: Vec<String> = (0..count).map(|_| usual(random, barriers).to_owned()).collect();
+    if random.below(2) == 0 {
+        let (warp, round, label) = (random.below(WARPS), random.below(ROUNDS), random.below(1 << 40));
+        let for_one = random.below(4) > 0;
+        let statement = unusual(random, barriers && !for_one);
+        let statement = match for_one {
+            true => format!(
+                "setp.eq.u32 %p, %w, {warp}; setp.eq.and.u32 %p, %i, {round}, %p; @!%p bra S{label}; {statement}\nS{label}:"
+            ),
+            false => statement,
+        };
+        all.insert(random.below(count + 1) as usize, statement);
+    }
+    all.join("\n")
+}
+
 fn source(random: &mut Random) -> String {
-    let statements = |random: &mut Random, count: u64| {
-        let each =
-            (0..count).map(|number| statement(random).replace("_%", &format!("_{number}x{}", random.below(1 << 40))));
-        let mut all = Vec::new();
-        each.for_each(|each| all.push(each));
-        all.join("\n")
-    };
+    // Warps that meet at no barrier run one after the other.
+    let barriers = random.below(4) > 0;
     let (before, within, behind) = (random.below(4), 1 + random.below(6), random.below(4));
-    let [before, within, behind] = [before, within, behind].map(|count| statements(random, count));
+    let [before, within, behind] = [before, within, behind].map(|count| statements(random, count, barriers));
     let rounds = 1 + random.below(ROUNDS);
     format!(
         ".visible .entry k(.param .u64 out) {{ .reg .pred %p, %q; .reg .b32 %t, %w, %i, %v, %x, %b, %lane, %own, %next; .reg .b64 %out, %at, %far, %c, %d;\n\
@@ -50,7 +70,7 @@ fn source(random: &mut Random) -> String {
         mov.u32 %x, %ntid.x; mad.lo.u32 %x, %b, %x, %t; mul.wide.u32 %at, %x, 16; add.u64 %at, %at, %out; add.u64 %far, %out, 0x40000000;\n\
         mov.u32 %own, box; mad.lo.u32 %own, %t, 4, %own; add.u32 %next, %own, 128; mov.u32 %i, 0; setp.lt.u32 %q, %lane, 5;\n\
         st.shared.u32 [%own], %v; st.shared.u32 [digest], %b;\n\
-        {before}\nL: {within}\nadd.u32 %i, %i, 1; setp.lt.u32 %p, %i, {rounds}; @%p bra L;\n{behind}\n\
+        {before}\nL: {within}\nadd.u32 %i, %i, 1; setp.lt.u32 %p, %i, {rounds}; @%p bra L;\n{behind}\n{CLOCK}\n\
         cvt.u64.u32 %c, %v; st.global.u64 [%at], %c; st.global.u64 [%at+8], %d; ret; }}"
     )
 }
@@ -58,7 +78,7 @@ fn source(random: &mut Random) -> String {
 #[test]
 fn warps_take_turns_as_in_the_interpreter() {
     let (mut failed, mut ended) = (0, 0);
-    for seed in 1..=u64::from(cases(300)) {
+    for seed in 1..=u64::from(cases(200)) {
         let random = &mut Random(seed);
         let source = source(random);
         let threads = [32 * (1 + random.below(WARPS)) as u32 - [0, 0, 0, 7][random.below(4) as usize], 1, 1];
@@ -76,5 +96,5 @@ fn warps_take_turns_as_in_the_interpreter() {
             *if interpreted.fault.is_some() { &mut failed } else { &mut ended } += 1;
         }
     }
-    assert!(failed * 20 > ended && ended * 20 > failed, "{failed} launches failed, and {ended} ended");
+    assert!(failed * 100 > ended && ended * 20 > failed, "{failed} launches failed, and {ended} ended");
 }
