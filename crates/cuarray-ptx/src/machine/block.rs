@@ -233,6 +233,7 @@ impl Block {
     }
 
     /// Whether threads have arrived at a barrier.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub(crate) fn has_barriers(&self) -> bool {
         self.begun != 0
     }

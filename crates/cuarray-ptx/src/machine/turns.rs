@@ -44,6 +44,7 @@ impl Turns {
     }
 
     /// Whether warps take turns in the order of their numbers.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only code for AVX2 uses it"))]
     pub(super) fn is_forward(&self) -> bool {
         self.order == KernelOrder::Forward
     }

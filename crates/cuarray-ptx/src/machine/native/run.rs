@@ -143,8 +143,10 @@ impl Machine<'_> {
             }
             // SAFETY: the frame is one of the function.
             if unsafe { self.take_scalars(compiled, entry, index) } {
-                let rows = loaded.rows.get_or_insert_with(|| self.special_rows(compiled));
-                context.rows = rows.as_ptr() as u64;
+                if compiled.follows {
+                    let rows = loaded.rows.get_or_insert_with(|| self.special_rows(compiled));
+                    context.rows = rows.as_ptr() as u64;
+                }
                 self.describe(compiled, context);
                 let sites = loaded.sites.start();
                 if loaded.block != self.block.number {
