@@ -16,10 +16,9 @@ use crate::machine::program::{LEFT_OUT, UNGUARDED};
 use crate::machine::warp::{Fragment, Waiting};
 use iced_x86::code_asm::*;
 use std::mem::offset_of;
-use std::ptr::NonNull;
 
 /// A warp of a cohort. All but the running one wait at the barrier.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 #[repr(C)]
 struct Member {
     /// The code at which the warp goes on.
@@ -38,6 +37,7 @@ struct Member {
 }
 
 /// The warps of a block that take turns at a barrier. Generated code reads and writes all of it.
+#[derive(Default)]
 #[repr(C)]
 pub(crate) struct Cohort {
     /// The number of the barrier, plus one. Zero if there is no cohort.
@@ -53,30 +53,13 @@ pub(crate) struct Cohort {
     vain: u32,
     /// How often the barrier had been completed when the cohort began.
     before: u32,
-    exits: *const Exit,
+    /// The address of the exits of the running code.
+    exits: u64,
 }
 
 /// The cohorts that may end early before no further ones begin, and the completions of a barrier without which one ends early.
 const MOST_VAIN: u32 = 8;
 const EARLY: u32 = 2;
-
-impl Default for Cohort {
-    fn default() -> Cohort {
-        let (frame, local_base, exit, pc) = (0, 0, 0, 0);
-        let none = Member { resume: 0, next: 0, slot: 0, registers: 0, scalars: 0, frame, local_base, exit, pc };
-        Cohort {
-            barrier: 0,
-            count: 0,
-            arrived: 0,
-            completed: 0,
-            running: 0,
-            members: [none; 32],
-            vain: 0,
-            before: 0,
-            exits: std::ptr::null(),
-        }
-    }
-}
 
 impl Cohort {
     #[inline(always)]
@@ -137,7 +120,7 @@ impl Machine<'_> {
             warp.fragments.clear();
             warp.deferred = None;
         }
-        self.cohort.exits = compiled.exits.as_ptr();
+        self.cohort.exits = compiled.exits.as_ptr() as u64;
         (self.cohort.barrier, self.cohort.count, self.cohort.before) = (number as u32 + 1, count as u32, turn);
         (self.cohort.arrived, self.cohort.completed) = (0, 0);
         (self.resumed, self.forced, self.rotated) = (false, false, false);
@@ -176,9 +159,10 @@ impl Machine<'_> {
             let (pc, mask, frame, ran) = (member.pc, u32::MAX, member.frame, self.executed);
             let warp = &mut self.block.warps[to];
             warp.fragments.push(Fragment { pc, mask, frame, waiting, ran });
+            let exits = self.cohort.exits as *const Exit;
             // SAFETY: the exit is one of the running code.
-            let exit = unsafe { NonNull::new_unchecked(self.cohort.exits.add(member.exit as usize).cast_mut()) };
-            warp.deferred = Some(Deferred { exit, frame });
+            let exit = unsafe { &*exits.add(member.exit as usize) };
+            warp.deferred = Some(Deferred { exit: exit.into(), frame });
             if has_arrived {
                 barrier.arrived_lanes[to] = u32::MAX;
             }
