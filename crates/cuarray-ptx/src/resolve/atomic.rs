@@ -4,6 +4,7 @@
 
 use super::builder::Builder;
 use super::draft::{Draft, Operand, Results};
+use super::in_place::Place;
 use super::operand::{Modifiers, spelled};
 use super::ordering::Ordering;
 use super::rounding_code::{both, quiet32, quiet64};
@@ -23,7 +24,6 @@ impl<'a> Builder<'_, 'a> {
             return self.asynchronous_store(instruction, words);
         }
         let ordering = self.ordering(words);
-        let Ordering { releases, strength, .. } = ordering;
         words.drop_hints(&["L1", "L2", "level", "noftz"]);
         let space = words.space().unwrap_or(Space::Generic);
         if matches!(space, Space::Local | Space::Const | Space::Param) {
@@ -68,8 +68,8 @@ impl<'a> Builder<'_, 'a> {
         let mut address = self.address(written, space)?;
         self.check_access(written, (space, None), true, &mut address)?;
         // An exchange does not depend on the old contents.
-        (address.mode.releases, address.mode.updates) = (releases, operation != 4);
-        address.mode.strength = strength;
+        (address.mode.releases, address.mode.updates) = (ordering.releases, operation != 4);
+        address.mode.strength = ordering.strength;
         (address.mode.acquires, address.mode.scope) = (ordering.acquires, ordering.scope);
         if !matches!(address.mode.space, Space::Global | Space::Generic | Space::Shared) {
             return self.refuse(instruction);
@@ -79,21 +79,53 @@ impl<'a> Builder<'_, 'a> {
             Some(other) if compares => self.source(other, ty)?,
             _ => Operand::Nothing,
         };
-        // Only exact operations without a result commute.
-        let commutes = d == Operand::Nothing && !compares && operation != 4 && (!ty.is_float() || operation > 7);
-        self.note_hand_over(address.mode.space == Space::Shared, &ordering, d != Operand::Nothing);
-        if address.mode.space != Space::Shared {
-            self.built().ordered |= !commutes;
-            self.note_atomic(releases, d != Operand::Nothing, strength);
-        }
+        let reducible = !compares && operation != 4;
+        let exact = reducible && (!ty.is_float() || operation > 7);
+        let shared = address.mode.space == Space::Shared;
         let swaps = if compares { COMPARES } else { 0 };
         let (a, c) = (address.base, Operand::Number(address.mode.code() | swaps));
         let results = if compares { Results::CompareAndSwap } else { Results::Any };
         let way = Way::Accesses;
         let draft = Draft { d, a, b, c, extra: vec![other], imm: address.offset, results, way, ..self.draft(exec) };
-        self.push(draft);
+        self.push_atomic(draft, Atomic { place: (0, 0), shared, ordering, reducible, exact });
         Ok(())
     }
+
+    /// Notes the atomic operations of the function, once it is known which of their results are read.
+    ///
+    /// A reduction is an operation whose destination is left out: see the manual about `_`. So is one whose result nothing reads, as numba's
+    /// compiler emits it. One that acquires keeps its result, because threads can acquire without the value.
+    pub(super) fn note_atomics(&mut self, atomics: &[Atomic]) {
+        let read = self.read_registers();
+        for Atomic { place, shared, ordering, reducible, exact } in atomics {
+            let draft = self.draft_at(*place);
+            if let Operand::Register(register) = draft.d
+                && *reducible
+                && !ordering.acquires
+                && !read.contains(&register)
+            {
+                draft.d = Operand::Nothing;
+            }
+            let has_result = draft.d != Operand::Nothing;
+            self.note_hand_over(*shared, ordering, has_result);
+            if !shared {
+                // Only exact operations without a result commute.
+                self.built().ordered |= has_result || !exact;
+                self.note_atomic(ordering.releases, has_result, ordering.strength);
+            }
+        }
+    }
+}
+
+/// An atomic operation of a function.
+pub(super) struct Atomic {
+    pub place: Place,
+    pub shared: bool,
+    pub ordering: Ordering,
+    /// Whether `red` has the operation.
+    pub reducible: bool,
+    /// Whether the memory behind several operations does not depend on their order.
+    pub exact: bool,
 }
 
 /// The function of an atomic operation, by its index among the names in [`Builder::atomic`].

@@ -1,13 +1,15 @@
 //! The builder of a function: its registers, variables, constants and blocks.
 
-use super::draft::{Access, Block, Constants, Draft, Next, Operand, Results};
+use super::atomic::Atomic;
+use super::draft::{Access, Block, Constants, Draft, Next, Operand, Results, reads};
+use super::in_place::Place;
 use super::symbols::Symbols;
 use crate::Error;
 use crate::grammar::ast::{Function, Instruction, Prototype, Statement, Variable};
 use crate::grammar::types::{Space, Type, Width};
 use crate::machine::program::{self, Constant, Exec, HandOver, Location};
 use crate::machine::undefined::Way;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A variable of a function.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +97,8 @@ pub(super) struct Builder<'s, 'a> {
     frame_base: Option<u32>,
     /// The sizes of the elements of [`Built::variables`] in bytes.
     elements: Vec<u32>,
+    /// The atomic operations with one address and one value.
+    atomics: Vec<Atomic>,
     built: Built,
 }
 
@@ -138,6 +142,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             carry: None,
             frame_base: None,
             elements: Vec::new(),
+            atomics: Vec::new(),
             built,
         }
     }
@@ -500,6 +505,23 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
+    /// Adds an atomic operation, whose place is set here.
+    pub(super) fn push_atomic(&mut self, draft: Draft, atomic: Atomic) {
+        let place = (self.current, self.blocks[self.current].drafts.len());
+        self.atomics.push(Atomic { place, ..atomic });
+        self.push(draft);
+    }
+
+    /// The instruction at a place.
+    pub(super) fn draft_at(&mut self, (block, at): Place) -> &mut Draft {
+        &mut self.blocks[block].drafts[at]
+    }
+
+    /// The registers that instructions of the function read.
+    pub(super) fn read_registers(&self) -> FxHashSet<u32> {
+        self.blocks.iter().flat_map(|block| block.drafts.iter().flat_map(reads)).collect()
+    }
+
     /// Changes the last instruction of the current block.
     pub(super) fn change_last(&mut self, change: impl FnOnce(&mut Draft)) {
         if let Some(last) = self.blocks[self.current].drafts.last_mut() {
@@ -542,6 +564,10 @@ impl<'s, 'a> Builder<'s, 'a> {
     }
 
     pub(super) fn finish(mut self) -> Built {
+        let atomics = std::mem::take(&mut self.atomics);
+        if !atomics.is_empty() {
+            self.note_atomics(&atomics);
+        }
         if let Some(register) = self.frame_base {
             let exec = crate::machine::memory::local_address::<u64>;
             let draft = Draft { d: Operand::Register(register), ..self.draft(exec) };

@@ -365,6 +365,8 @@ fn reduction_orders_only_the_writes_that_it_has_seen() {
         [false, true].map(|strict| program(&parts, Apart::Blocks, strict).len())
     };
     // By default, a thread that obtains the value is ordered after the overwritten store too.
-    assert_eq!(found("atom.relaxed.gpu.global.add.u32 %w, [%out], 1;"), [0, 1]);
+    assert_eq!(found("atom.relaxed.gpu.global.add.u32 %w, [%out], 1; add.u32 %v, %w, 1;"), [0, 1]);
     assert_eq!(found("red.relaxed.gpu.global.add.u32 [%out], 1;"), [1, 1]);
+    // A value that nothing reads orders no thread.
+    assert_eq!(found("{ .reg .b32 %u; atom.relaxed.gpu.global.add.u32 %u, [%out], 1; }"), [1, 1]);
 }

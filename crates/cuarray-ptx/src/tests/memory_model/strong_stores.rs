@@ -57,7 +57,8 @@ fn strong_stores_alone_need_no_order_of_blocks() {
     }
     for body in [
         "st.volatile.global.u32 [%f], %t; ld.volatile.global.u32 %v, [%f];",
-        "st.volatile.global.u32 [%f], %t; atom.global.add.u32 %v, [%out], 1;",
+        "st.volatile.global.u32 [%f], %t; atom.global.add.u32 %v, [%out], 1; add.u32 %w, %v, 1;",
+        "st.volatile.global.u32 [%f], %t; atom.acquire.gpu.global.add.u32 %v, [%out], 1;",
         "st.relaxed.cta.global.u32 [%f], %t;",
     ] {
         assert!(kernel(body), "{body}");
@@ -70,10 +71,32 @@ fn results_of_atomic_operations_may_lack_fences() {
         ("atom.global.exch.b32 %v, [%f], 1;", true),
         ("membar.gl; atom.global.exch.b32 %v, [%f], 1;", false),
         ("red.global.add.u32 [%f], 1;", false),
+        ("atom.global.add.u32 %v, [%f], 1;", false),
+        ("atom.global.add.u32 %v, [%f], 1; @%p bra DONE; st.global.u32 [%f+4], %v;", true),
         ("atom.release.gpu.global.exch.b32 %v, [%f], 1;", false),
     ] {
         let source = format!(".visible .entry k(.param .u64 out) {{ {BEGIN} {body} DONE: ret; }}");
         let program = load(&source).unwrap();
         assert_eq!(program.may_lack_fences(program.kernels["k"]), lacks, "{body}");
+    }
+}
+
+/// Blocks may run on several cores where memory does not depend on their order.
+#[test]
+fn unread_results_of_exact_operations_need_no_order_of_blocks() {
+    for (body, ordered) in [
+        ("atom.global.add.u32 %v, [%f], 1;", false),
+        ("@%p atom.global.min.u32 %v, [%f], 1;", false),
+        ("atom.global.xor.b32 %v, [%f], 1; mov.u32 %v, 5; st.global.u32 [%f+4], %w;", false),
+        ("atom.global.add.u32 %v, [%f], 1; st.global.u32 [%f+4], %v;", true),
+        ("atom.global.add.u32 %v, [%f], %v;", true),
+        ("atom.acquire.gpu.global.add.u32 %v, [%f], 1;", true),
+        ("atom.global.exch.b32 %v, [%f], 1;", true),
+        ("atom.global.cas.b32 %v, [%f], 1, 2;", true),
+        ("{ .reg .f32 %s; atom.global.add.f32 %s, [%f], 0f3f800000; }", true),
+    ] {
+        let source = format!(".visible .entry k(.param .u64 out) {{ {BEGIN} {body} DONE: ret; }}");
+        let program = load(&source).unwrap();
+        assert_eq!(program.functions[program.kernels["k"] as usize].ordered, ordered, "{body}");
     }
 }
