@@ -46,9 +46,13 @@ pub(super) fn each_row(
 
 /// Records an access to shared memory that was deferred. It races with no recorded one.
 pub(super) fn record_late(access: &Scattered, now: &Now, order: &Order, shadow: &mut Shadow, shared_bytes: u64) {
-    let Scattered { offsets, lanes, size, chains: [same, next, stride] } = *access;
+    let Scattered { offsets, lanes, size, chains } = *access;
+    let chains = chains.map_or_else(
+        || Chains::compared(&offsets.map(u64::from), size),
+        |[same, next, stride]| Chains { same, next, stride },
+    );
     let place = |lane: u32| u64::from(offsets[lane as usize & 31]);
-    each_row((Chains { same, next, stride }, lanes), size, (now.kind, NOTHING), place, |number, row| {
+    each_row((chains, lanes), size, (now.kind, NOTHING), place, |number, row| {
         shadow.shared_page(number, size, shared_bytes).touch(row, now, order, NOTHING, &mut |_, _| false);
     });
 }

@@ -46,6 +46,18 @@ impl Chains {
         Chains::with_stride(addresses, distance as u32)
     }
 
+    /// As [`Chains::of`], where the addresses may be equal or a row.
+    pub(super) fn compared(addresses: &[u64; 32], size: u32) -> Chains {
+        let first = addresses[0];
+        let follows =
+            |step: u32| (0..).zip(addresses).all(|(lane, address)| *address == first + lane * u64::from(step));
+        match (follows(0), follows(size)) {
+            (true, _) => Chains { same: u32::MAX, next: 0, stride: size },
+            (_, true) => Chains { same: 0, next: u32::MAX, stride: size },
+            _ => Chains::of(addresses, size),
+        }
+    }
+
     /// As [`Chains::of`], for any addresses.
     #[inline(always)]
     pub(super) fn of_any(addresses: &[u64; 32], size: u32) -> Chains {

@@ -65,6 +65,19 @@ pub(crate) struct Narrow {
     pub stores: bool,
 }
 
+/// The operation of an atomic instruction on integers, with the sign if it matters, or on floating-point numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Update {
+    Add,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    Minimum { signed: bool },
+    Maximum { signed: bool },
+    FloatAdd,
+}
+
 /// The facts that generated code uses of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Pattern {
@@ -78,6 +91,8 @@ pub(crate) struct Pattern {
     pub accesses: bool,
     /// The element of a load or store of fewer than 32 bits.
     pub narrow: Option<Narrow>,
+    /// The operation of an atomic instruction, and whether its word has 64 bits.
+    pub update: Option<(Update, bool)>,
     /// Whether execution can continue with the next instruction.
     pub falls: bool,
     /// Whether the instruction jumps to one of several places.

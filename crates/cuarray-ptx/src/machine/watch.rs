@@ -440,7 +440,7 @@ impl Machine<'_> {
                 offsets: std::array::from_fn(|lane| place(lane as u32) as u32),
                 lanes: mask,
                 size,
-                chains: [chains.same, chains.next, chains.stride],
+                chains: Some([chains.same, chains.next, chains.stride]),
             };
             let record = |access: &Scattered, now: &Now| record_late(access, now, order, shadow, shared_bytes);
             if deferred.list_or(&now, scattered, record) {

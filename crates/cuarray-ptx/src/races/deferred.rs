@@ -30,8 +30,9 @@ pub(crate) struct Scattered {
     pub offsets: [u32; 32],
     pub lanes: u32,
     pub size: u32,
-    /// The lanes whose address is that of the previous lane, those whose address is `stride` bytes after it, and `stride`.
-    pub chains: [u32; 3],
+    /// The lanes whose address is that of the previous lane, those whose address is `stride` bytes after it, and `stride`. `None` if they are
+    /// not compared yet, and all lanes take part.
+    pub chains: Option<[u32; 3]>,
 }
 
 /// Addresses that several listed accesses share, each with its own offset.
@@ -185,7 +186,18 @@ impl Deferred {
         known.base
     }
 
-    /// Lists an access if it need not be compared at once, and returns whether it does not. Before others, the listed
+    /// Lists an access if it need not be compared at once, and returns whether it does not.
+    #[inline(always)]
+    pub(crate) fn list_one(&mut self, now: &Now, scattered: impl FnOnce() -> Scattered) -> bool {
+        let listed = self.lists(now);
+        if listed {
+            self.listed.push(Listed::Scattered(self.scattered.len() as u32));
+            self.scattered.push((scattered(), *now));
+        }
+        listed
+    }
+
+    /// As [`Deferred::list_one`]. Before others, the listed
     /// accesses go to `record`.
     #[inline(always)]
     pub(crate) fn list_or(
@@ -194,10 +206,7 @@ impl Deferred {
         scattered: impl FnOnce() -> Scattered,
         record: impl FnMut(&Scattered, &Now),
     ) -> bool {
-        let listed = self.lists(now);
-        if listed {
-            self.listed.push(Listed::Scattered(self.scattered.len() as u32));
-            self.scattered.push((scattered(), *now));
+        if self.list_one(now, scattered) {
             return true;
         }
         if !self.listed.is_empty() {
@@ -241,6 +250,6 @@ impl Groups {
             let follows = |lane: &usize| offsets[*lane] == offsets[*lane - 1].wrapping_add(step);
             (1..32).filter(follows).fold(0, |all, lane| all | 1 << lane)
         };
-        Scattered { offsets, lanes: u32::MAX, size: self.size, chains: [follow(0), follow(self.size), self.size] }
+        Scattered { offsets, lanes: u32::MAX, size: self.size, chains: Some([follow(0), follow(self.size), self.size]) }
     }
 }

@@ -2,11 +2,10 @@
 //!
 //! PTX manual: [`atom`](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-atom).
 
+use super::atomic_operation::Atomic;
 use super::builder::Builder;
 use super::draft::{Draft, Operand, Results};
-use super::in_place::Place;
 use super::operand::{Modifiers, spelled};
-use super::ordering::Ordering;
 use super::rounding_code::{both, quiet32, quiet64};
 use super::wide_atomic::Vectored;
 use crate::Error;
@@ -16,6 +15,7 @@ use crate::grammar::types::{Space, Type};
 use crate::machine::access_mode::COMPARES;
 use crate::machine::atomic::atomic;
 use crate::machine::program::Exec;
+use crate::machine::template::Update;
 use crate::machine::undefined::Way;
 
 impl<'a> Builder<'_, 'a> {
@@ -86,7 +86,9 @@ impl<'a> Builder<'_, 'a> {
         let (a, c) = (address.base, Operand::Number(address.mode.code() | swaps));
         let results = if compares { Results::CompareAndSwap } else { Results::Any };
         let way = Way::Accesses;
-        let draft = Draft { d, a, b, c, extra: vec![other], imm: address.offset, results, way, ..self.draft(exec) };
+        let update = update(operation, ty);
+        let imm = address.offset;
+        let draft = Draft { d, a, b, c, extra: vec![other], imm, results, way, update, ..self.draft(exec) };
         self.push_atomic(draft, Atomic { place: (0, 0), shared, ordering, reducible, exact });
         Ok(())
     }
@@ -117,15 +119,21 @@ impl<'a> Builder<'_, 'a> {
     }
 }
 
-/// An atomic operation of a function.
-pub(super) struct Atomic {
-    pub place: Place,
-    pub shared: bool,
-    pub ordering: Ordering,
-    /// Whether `red` has the operation.
-    pub reducible: bool,
-    /// Whether the memory behind several operations does not depend on their order.
-    pub exact: bool,
+/// The operation for generated code, by its index among the names in [`Builder::atomic`].
+fn update(operation: usize, ty: Type) -> Option<(Update, bool)> {
+    let signed = ty.is_signed();
+    let update = match operation {
+        0 => Update::And,
+        1 => Update::Or,
+        2 => Update::Xor,
+        4 => Update::Exchange,
+        5 if matches!(ty, Type::F32 | Type::F64) => Update::FloatAdd,
+        5 if !ty.is_float() => Update::Add,
+        8 => Update::Minimum { signed },
+        9 => Update::Maximum { signed },
+        _ => return None,
+    };
+    matches!(ty.size(), 4 | 8).then_some((update, ty.size() == 8))
 }
 
 /// The function of an atomic operation, by its index among the names in [`Builder::atomic`].

@@ -1,6 +1,6 @@
 //! The builder of a function: its registers, variables, constants and blocks.
 
-use super::atomic::Atomic;
+use super::atomic_operation::Atomic;
 use super::draft::{Access, Block, Constants, Draft, Next, Operand, Results, reads};
 use super::in_place::Place;
 use super::symbols::Symbols;
@@ -478,6 +478,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             signed: false,
             linear: None,
             arithmetic: None,
+            update: None,
             way: self.way,
         }
     }

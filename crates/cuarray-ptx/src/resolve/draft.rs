@@ -3,7 +3,7 @@
 use crate::grammar::types::Width;
 use crate::machine::linear::Operation;
 use crate::machine::program::{Constant, Exec, Location, constant_bytes};
-use crate::machine::template::Arithmetic;
+use crate::machine::template::{Arithmetic, Update};
 use crate::machine::undefined::Way;
 use rustc_hash::FxHashMap;
 
@@ -67,6 +67,8 @@ pub(super) struct Draft {
     pub linear: Option<Operation>,
     /// The operation that `machine::linear` does not have.
     pub arithmetic: Option<Arithmetic>,
+    /// The operation of an atomic instruction, and whether its word has 64 bits.
+    pub update: Option<(Update, bool)>,
     /// How undefined values in its operands reach its results.
     pub way: Way,
 }

@@ -240,6 +240,7 @@ impl Encoder<'_> {
             wide: found.is_some_and(|(_, wide)| wide),
             has_kinds: draft.extra.is_empty() && !matches!(draft.next, Next::Indexed(_)),
             accesses: matches!(draft.access, Access::Load(_) | Access::Store(_)),
+            update: draft.update,
             narrow: narrow(draft, &built.widths, &built.constants),
             falls: draft.next == Next::On
                 || draft.guard.is_some()

@@ -6,10 +6,10 @@
 //! kernels with them run their blocks in order.
 
 use super::address::Address;
+use super::atomic_operation::Ordering;
 use super::builder::Builder;
 use super::draft::{Access, Draft, Operand, Results};
 use super::operand::Modifiers;
-use super::ordering::Ordering;
 use crate::Error;
 use crate::grammar::ast::{Instruction, Operand as Written};
 use crate::grammar::types::{Space, Type, Width};

@@ -8,6 +8,7 @@
 mod address;
 mod asynchronous;
 mod atomic;
+mod atomic_operation;
 mod bits;
 mod block_order;
 mod builder;

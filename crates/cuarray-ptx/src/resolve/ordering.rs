@@ -2,29 +2,11 @@
 //!
 //! PTX manual: [memory consistency model](https://docs.nvidia.com/cuda/parallel-thread-execution/#memory-consistency-model).
 
+use super::atomic_operation::Ordering;
 use super::builder::Builder;
 use super::operand::Modifiers;
 use crate::machine::Strength;
-use crate::machine::access_mode::{ACQUIRES, RELEASES, Scope, scope_bits, strength_bits};
-
-/// The order and the scope that an access states.
-pub(super) struct Ordering {
-    /// Whether the access synchronizes, and so can reveal the order of blocks. Atomic operations are strong without this.
-    pub strong: bool,
-    pub releases: bool,
-    pub acquires: bool,
-    pub scope: Scope,
-    /// Its strength for other launches, if it is strong or atomic.
-    pub strength: Strength,
-}
-
-impl Ordering {
-    /// The bits of an atomic operation's mode.
-    pub(super) fn bits(&self) -> u32 {
-        let order = if self.acquires { ACQUIRES } else { 0 } | if self.releases { RELEASES } else { 0 };
-        order | scope_bits(self.scope) | strength_bits(self.strength)
-    }
-}
+use crate::machine::access_mode::Scope;
 
 impl<'a> Builder<'_, 'a> {
     /// Takes the order and scope.

@@ -3,9 +3,9 @@
 //! PTX manual:
 //! [atom](https://docs.nvidia.com/cuda/parallel-thread-execution/#parallel-synchronization-and-communication-instructions-atom).
 
+use super::atomic_operation::Ordering;
 use super::builder::Builder;
 use super::draft::{Draft, Operand};
-use super::ordering::Ordering;
 use super::rounding_code::{both, extreme16, quiet32};
 use crate::Error;
 use crate::float::lanewise::{Binary16, Brain16, Half, sum16};

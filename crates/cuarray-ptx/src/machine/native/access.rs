@@ -55,6 +55,15 @@ pub(super) fn is_inline(program: &Program, pc: u32) -> bool {
     matches!(template, Some(Template::Load | Template::Store)) && has_site(mode)
 }
 
+/// Whether generated code can execute an atomic operation itself.
+pub(super) fn is_inline_update(program: &Program, pc: u32) -> bool {
+    let Instruction { d, a, b, c, imm, .. } = program.code[pc as usize];
+    let Some((_, wide)) = program.patterns[pc as usize].update else { return false };
+    let is_near = i32::try_from(imm).is_ok_and(|offset| offset % if wide { 8 } else { 4 } == 0);
+    // An operation that is executed again needs its operands.
+    space(c) == SHARED && is_near && d != a && d != b
+}
+
 /// Whether a site, or the shared memory, can have the memory of accesses with a mode.
 pub(super) fn has_site(mode: u32) -> bool {
     let fits = match space(mode) {
@@ -228,13 +237,13 @@ impl Emitter<'_> {
         self.asm.mov(dword_ptr(place(offset_of!(Entry, access))), self.journaled.len() as i32)?;
         self.asm.mov(edx, dword_ptr(r13 + (site as i32 * SITE + SITE_REGION)))?;
         self.asm.mov(dword_ptr(place(offset_of!(Entry, region))), edx)?;
-        if self.known.whole {
+        if self.known.whole && self.guard.is_none() {
             self.asm.mov(dword_ptr(place(offset_of!(Entry, lanes))), -1)?;
         } else {
-            self.asm.mov(edx, dword_ptr(rbx + ACTIVE))?;
+            self.lanes_in(edx)?;
             self.asm.mov(dword_ptr(place(offset_of!(Entry, lanes))), edx)?;
         }
-        if access.stores {
+        if access.stores() {
             for (part, value) in values.iter().enumerate() {
                 self.asm.vmovdqu(ymmword_ptr(place(size_of::<Entry>() + 32 * part)), Y[*value])?;
             }
@@ -248,6 +257,16 @@ impl Emitter<'_> {
         self.set(back)?;
         self.stubs.push(Stub::Full { at, back });
         Ok(())
+    }
+
+    /// Brings the lanes that execute the instruction to a register.
+    pub(super) fn lanes_in(&mut self, to: AsmRegister32) -> Emitted {
+        let Some((place, negated)) = self.guard else { return self.asm.mov(to, dword_ptr(rbx + ACTIVE)) };
+        self.asm.mov(to, Self::predicate(place))?;
+        if negated {
+            self.asm.not(to)?;
+        }
+        self.asm.and(to, dword_ptr(rbx + ACTIVE))
     }
 
     /// Empties the journal, which is full.

@@ -92,6 +92,31 @@ pub(super) unsafe extern "C" fn step(machine: *mut Machine<'static>, instruction
     }
 }
 
+/// As [`step`], for an atomic operation on shared memory, whose memory is remembered for the next time.
+///
+/// # Safety
+/// As for [`call_access`].
+pub(super) unsafe extern "C" fn step_atomic(
+    machine: *mut Machine<'static>,
+    instruction: *const Instruction,
+    site: u32,
+    sites: *mut Site,
+) -> u32 {
+    // SAFETY: this function's contract.
+    let result = unsafe { step(machine, instruction) };
+    // SAFETY: as above. `step` has ended its use of the machine.
+    let machine = unsafe { &mut *machine };
+    if result == ON && machine.journal.on {
+        let wide = machine.program.patterns[machine.pc as usize - 1].update.is_some_and(|(_, wide)| wide);
+        let address = machine.addresses[Machine::first(machine.active) as usize];
+        if let Some(found) = machine.written_shared(address, if wide { 8 } else { 4 }) {
+            // SAFETY: this function's contract.
+            unsafe { sites.add(site as usize).write(found) };
+        }
+    }
+    result
+}
+
 /// Whether an instruction is a barrier that threads of the block wait for, without a result.
 pub(super) fn is_plain_barrier(instruction: &Instruction) -> bool {
     std::ptr::fn_addr_eq(instruction.exec, branching::barrier as Exec) && instruction.imm & !branching::ALIGNED == 0

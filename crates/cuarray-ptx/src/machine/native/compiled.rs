@@ -1,5 +1,6 @@
 //! The generated code of a program: compiled when a launch asks for it, and kept as long as the program.
 
+use super::access::is_inline_update;
 use super::cache::offsets;
 use super::emitter::{Assembled, assemble};
 use super::executable::Executable;
@@ -145,9 +146,10 @@ impl Generated {
         let function = &program.functions[kernel as usize];
         let (start, end) = (function.start as usize, function.end as usize);
         let (code, patterns) = (&program.code[start..end], &program.patterns[start..end]);
-        let costs = code.iter().zip(patterns).map(|(instruction, pattern)| {
+        let costs = code.iter().zip(patterns).zip(function.start..).map(|((instruction, pattern), pc)| {
             let jumps = matches!(pattern.template, Some(Template::Branch | Template::BranchIf));
             match instruction.guard <= UNGUARDED && pattern.falls && !jumps {
+                true if is_inline_update(program, pc) && (journals || !recorded) => 0,
                 true => STEP,
                 false if pattern.accesses && recorded && !(journals && is_usual(instruction)) => RECORDED,
                 false => 0,

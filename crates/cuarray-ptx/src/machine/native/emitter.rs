@@ -387,7 +387,7 @@ impl Emitter<'_> {
     }
 
     /// Leaves the lanes whose guard does not hold out of the count.
-    fn count_guarded(&mut self) -> Emitted {
+    pub(super) fn count_guarded(&mut self) -> Emitted {
         let Some((place, negated)) = self.guard else { return Ok(()) };
         self.asm.mov(eax, Self::predicate(place))?;
         if !negated {

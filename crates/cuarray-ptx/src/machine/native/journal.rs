@@ -11,12 +11,12 @@ use super::access::Groups;
 use super::compiled::Compiled;
 use super::context::Site;
 use crate::machine::Machine;
-use crate::machine::access_mode::{GUESS, IN_PLACE};
+use crate::machine::access_mode::{ACQUIRES, GUESS, IN_PLACE, RELEASES, strength};
 use crate::machine::direct::{GROUPS, SHARED, Shape, groups64};
 use crate::machine::direct_recorded::{ALL_ROWS, step_of};
 use crate::machine::launch::Launch;
 use crate::machine::pattern::Chains;
-use crate::machine::program::Instruction;
+use crate::machine::program::{Instruction, LEFT_OUT};
 use crate::machine::region::Strength;
 use crate::races::cell::{Kind, Now, digest};
 use crate::races::{self, Watched};
@@ -46,10 +46,10 @@ pub(super) struct Entry {
     pub lanes: u32,
 }
 
-/// A store of the code that the journal may have, or loads that are checked together.
+/// A store or an atomic operation of the code that the journal may have, or loads that are checked together.
 pub(super) struct Journaled {
     pub size: u32,
-    pub stores: bool,
+    pub kind: Kind,
     /// A bit for each group: whether its addresses are consecutive; otherwise they are equal.
     pub rows: u32,
     /// The distance of each group from the host's address of an entry.
@@ -72,16 +72,21 @@ pub(super) enum Addresses {
 }
 
 impl Journaled {
-    pub(super) fn scattered(size: u32, stores: bool, addresses: Addresses, member: (u32, i32)) -> Journaled {
+    pub(super) fn scattered(size: u32, kind: Kind, addresses: Addresses, member: (u32, i32)) -> Journaled {
         let (firsts, members) = ([0; GROUPS], vec![member]);
-        Journaled { size, stores, rows: 0, firsts, step: None, members, scattered: Some(addresses) }
+        Journaled { size, kind, rows: 0, firsts, step: None, members, scattered: Some(addresses) }
     }
 
     pub(super) fn new(size: u32, stores: bool, groups: &Groups, members: Vec<(u32, i32)>) -> Journaled {
+        let kind = if stores { Kind::Write } else { Kind::Read };
         let firsts = groups.distances.map(|distance| distance - groups.low);
         let rows = if groups.rows { ALL_ROWS } else { 0 };
         let step = step_of(&firsts.map(|first| first as u64), rows, size);
-        Journaled { size, stores, rows, firsts, step, members, scattered: None }
+        Journaled { size, kind, rows, firsts, step, members, scattered: None }
+    }
+
+    pub(super) fn stores(&self) -> bool {
+        self.kind == Kind::Write
     }
 
     /// The host's pointers to the first elements of the groups.
@@ -105,7 +110,7 @@ impl Journaled {
     /// The bytes of the addresses and the values behind the head of an entry.
     pub(super) fn values(&self) -> usize {
         self.addresses()
-            + match (self.stores, self.size) {
+            + match (self.stores(), self.size) {
                 (false, _) => 0,
                 (true, 8) => 256,
                 (true, _) => 128,
@@ -204,6 +209,9 @@ impl Machine<'_> {
             }
             let access = &accesses[entry.access as usize];
             at += (size_of::<Entry>() + access.values()) as u64;
+            if access.kind == Kind::Atomic && self.recorder.ordering.is_some() {
+                access.members.iter().for_each(|(pc, _)| self.note_operation_order(*pc));
+            }
             if entry.region == SHARED && !self.races.on {
                 continue;
             }
@@ -228,12 +236,12 @@ impl Machine<'_> {
                     self.pc = pc + 1;
                     self.addresses = std::array::from_fn(|lane| shape.address(lane, access.size, *distance, start));
                     let chains = Some(shape.chains(access.size));
-                    self.settle_lanes(&entry, (access.size, access.stores), chains, &digests);
+                    self.settle_lanes(&entry, (access.size, access.kind), chains, &digests);
                 }
                 listing = listing.filter(|_| entry.region != SHARED);
                 continue;
             }
-            if entry.region == SHARED && !access.stores {
+            if entry.region == SHARED && !access.stores() {
                 let Some(watched) = self.block.watched.as_mut() else { continue };
                 let Watched { order, deferred, .. } = &mut **watched;
                 let (now, lists) = *listing.get_or_insert_with(|| {
@@ -291,11 +299,10 @@ impl Machine<'_> {
         for (pc, distance) in &access.members {
             let offset = first.wrapping_add_signed((*distance).into());
             if notes && self.recorder.enabled {
-                self.recorder.join(entry.access as usize, (entry.region, offset, bytes), access.stores);
+                self.recorder.join(entry.access as usize, (entry.region, offset, bytes), access.stores());
             }
             if compares {
-                let kind = if access.stores { Kind::Write } else { Kind::Read };
-                self.touch_row(start.wrapping_add(offset), (size, step), kind, digests, *pc);
+                self.touch_row(start.wrapping_add(offset), (size, step), access.kind, digests, *pc);
             }
         }
     }
@@ -312,10 +319,19 @@ impl Machine<'_> {
         entry: &Entry,
         behind: *const u32,
     ) {
-        let Journaled { size, stores, ref members, .. } = *access;
+        let Journaled { size, kind, ref members, .. } = *access;
+        let stores = access.stores();
         let Some((pc, offset)) = members.first() else { return };
         let offset = i64::from(*offset);
         (self.pc, self.mask) = (pc + 1, entry.lanes);
+        if let Addresses::Listed { far } = *addresses
+            && (entry.region, entry.lanes) == (SHARED, u32::MAX)
+            && kind != Kind::Write
+            // SAFETY: this function's contract.
+            && unsafe { self.list_scattered((size, kind), (far, offset), behind) }
+        {
+            return;
+        }
         // SAFETY: this function's contract.
         let digests = unsafe { self.digests_of(access, behind.byte_add(access.addresses())) };
         let mut known = None;
@@ -351,18 +367,44 @@ impl Machine<'_> {
                 }
             }
         }
-        self.settle_lanes(entry, (size, stores), known, &digests);
+        self.settle_lanes(entry, (size, kind), known, &digests);
+    }
+
+    /// Lists an access of all lanes to shared memory, at an offset from the addresses. Returns `false` if it has to be compared at once.
+    ///
+    /// # Safety
+    /// `behind` has the addresses of 32 lanes, of 64 bits if they are `far`, and else of 32 bits. The processor has the features.
+    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn list_scattered(
+        &mut self,
+        (size, kind): (u32, Kind),
+        (far, offset): (bool, i64),
+        behind: *const u32,
+    ) -> bool {
+        let Some(watched) = self.block.watched.as_mut() else { return false };
+        let Watched { order, deferred, .. } = &mut **watched;
+        order.settle_after_grid(self.grid.turn);
+        let now = Now::new(order, self.warp.number, self.pc - 1, kind);
+        let step = if far { 2 } else { 1 };
+        deferred.list_one(&now, || {
+            let mut offsets = [0; 32];
+            for (lane, place) in offsets.iter_mut().enumerate() {
+                // SAFETY: this function's contract. Offsets in shared memory have 32 bits, and the lower half comes first.
+                *place = unsafe { behind.add(lane * step).read() }.wrapping_add(offset as u32);
+            }
+            races::deferred::Scattered { offsets, lanes: u32::MAX, size, chains: None }
+        })
     }
 
     /// Records the access of an entry by the lanes that take part, whose addresses the machine has, with their chains, if these are `known`.
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-    fn settle_lanes(&mut self, entry: &Entry, (size, stores): (u32, bool), known: Option<Chains>, digests: &[u32; 32]) {
+    fn settle_lanes(&mut self, entry: &Entry, (size, kind): (u32, Kind), known: Option<Chains>, digests: &[u32; 32]) {
         self.mask = entry.lanes;
         match known {
             Some(chains) => self.chains = chains,
             None => self.find_chains(size),
         }
-        let (kind, index) = (if stores { Kind::Write } else { Kind::Read }, entry.region as usize);
+        let (stores, index) = (kind != Kind::Read, entry.region as usize);
         if entry.region == SHARED {
             return self.touch_in::<true>(entry.lanes, size, 0, kind, digests);
         }
@@ -388,12 +430,23 @@ impl Machine<'_> {
         }
     }
 
+    /// Records the place of an atomic operation among releases and acquires, as `locate` does.
+    #[cold]
+    fn note_operation_order(&mut self, pc: u32) {
+        let Instruction { c: mode, d, .. } = self.program.code[pc as usize];
+        self.recorder.strength = strength(mode);
+        if self.recorder.strength != Strength::Weak {
+            let order = (mode & RELEASES != 0, mode & ACQUIRES != 0);
+            self.recorder.note_strong(d != LEFT_OUT, true, order);
+        }
+    }
+
     /// The digests of the values that an access stores, if races are looked for.
     ///
     /// # Safety
     /// If the access is a store, the values are those of 32 lanes, of 64 bits if the element has 8 bytes, and else of 32 bits.
     unsafe fn digests_of(&self, access: &Journaled, values: *const u32) -> [u32; 32] {
-        if !access.stores || !self.races.on {
+        if !access.stores() || !self.races.on {
             return [0; 32];
         }
         // SAFETY: this function's contract.
@@ -410,8 +463,7 @@ impl Machine<'_> {
         notes: bool,
         digests: &[u32; 32],
     ) {
-        let size = access.size;
-        let kind = if access.stores { Kind::Write } else { Kind::Read };
+        let Journaled { size, kind, .. } = *access;
         if shape.region != SHARED
             && self.record_shape(shape, (distance.into(), size), kind, (digests, notes), self.pc - 1)
         {

@@ -6,11 +6,12 @@
 //! soon, at the end of a turn, and after a fault. At a barrier, it continues with the next warp.
 //!
 //! `flow` finds the blocks of a function, and `value` the registers with linear values. `emitter` emits the blocks, with `cache`, `rows`,
-//! `floats`, `predicates`, `access`, `narrow`, `hulls`, `scattered`, `steps`, `divergence` and `leaving`. The code calls the functions of
+//! `floats`, `predicates`, `access`, `narrow`, `hulls`, `scattered`, `atomics`, `steps`, `divergence` and `leaving`. The code calls the functions of
 //! `calls`. `compiled` keeps the code, in `executable` memory. `run` enters it, with `linear_rows`. If accesses are recorded, `journal` has those
 //! that the code makes itself, and `written` knows those of shared memory that it may make.
 
 mod access;
+mod atomics;
 mod cache;
 mod calls;
 mod cohort;

@@ -16,19 +16,21 @@ use crate::machine::access_mode::{SHARED, is_wide, space};
 use crate::machine::pattern::Chains;
 use crate::machine::program::{CONSTANT, Instruction};
 use crate::machine::template::Template;
+use crate::races::cell;
 use iced_x86::code_asm::*;
 use iced_x86::{Code, MemoryOperand, Register};
 
 /// An access: its operands, and where its memory is.
 #[derive(Clone, Copy)]
-struct Access {
-    address: u32,
+pub(super) struct Access {
+    pub address: u32,
     /// Whether addresses have 64 bits.
-    far: bool,
-    offset: i32,
-    shared: bool,
-    site: i32,
-    size: i32,
+    pub far: bool,
+    pub offset: i32,
+    /// Whether its memory is the shared memory of the block, without a site.
+    pub shared: bool,
+    pub site: i32,
+    pub size: i32,
 }
 
 impl Emitter<'_> {
@@ -65,20 +67,17 @@ impl Emitter<'_> {
                 missed
             }
             None => {
-                let [sign, low] = self.compare_addresses(access)?;
+                let compared = self.compare_addresses(access)?;
                 let missed = self.missing(pc, (site, access.size as u64), &live);
-                self.asm.vmovmskps(eax, Y[sign])?;
-                self.asm.test(eax, eax)?;
-                self.asm.jne(missed.at)?;
-                let bits = self.pooled(all(access.size as u64 - 1, access.far));
-                self.asm.vptest(Y[low], ymmword_ptr(bits))?;
-                self.asm.jne(missed.at)?;
+                self.check_compared(access, compared, missed.at)?;
                 missed
             }
         };
         self.cache.unlock();
         if self.known.recorded {
-            self.journal_addresses(pc, access, (stores.then_some(b), wide), site)?;
+            self.copy_to_journal(access, stores.then_some((b, wide)))?;
+            let kind = if stores { cell::Kind::Write } else { cell::Kind::Read };
+            self.journal_addresses(pc, access, kind, site)?;
         }
         if is_shared {
             self.asm.mov(rax, qword_ptr(r12 + SHARED_BASE))?;
@@ -107,26 +106,12 @@ impl Emitter<'_> {
         (self.known.whole && distances.iter().all(fits)).then_some(distances)
     }
 
-    /// Adds the access to the journal, with its addresses and the values that it stores.
-    fn journal_addresses(
-        &mut self,
-        pc: u32,
-        access: Access,
-        (stored, wide): (Option<u32>, bool),
-        site: u32,
-    ) -> Emitted {
-        let (addresses, listed) = match self.known.kind(&self.kinds, access.address) {
-            Kind::Linear(steps) => {
-                let distances = std::array::from_fn(|lane| distance(steps, lane));
-                // The chains are those of any first address from which the lanes do not wrap.
-                let base = distances.iter().min().copied().unwrap_or(0).unsigned_abs();
-                let chains = Chains::of_any(&distances.map(|far| base.wrapping_add_signed(far)), access.size as u32);
-                (Addresses::Linear { distances: Box::new(distances), chains }, None)
-            }
-            Kind::Row => (Addresses::Listed { far: access.far }, Some((access.address, access.far))),
-        };
+    /// Copies the addresses of an access, if they are not linear, and the values that it stores to the next entry of the journal.
+    pub(super) fn copy_to_journal(&mut self, access: Access, stored: Option<(u32, bool)>) -> Emitted {
+        let is_row = self.known.kind(&self.kinds, access.address) == Kind::Row;
+        let listed = is_row.then_some((access.address, access.far));
         let mut place = size_of::<Entry>() as i32;
-        for (operand, wide) in [listed, stored.map(|b| (b, wide))].into_iter().flatten() {
+        for (operand, wide) in [listed, stored].into_iter().flatten() {
             for part in 0..if wide { 8 } else { 4 } {
                 self.cache.unlock();
                 let at = self.part(operand, part, wide)?;
@@ -136,16 +121,29 @@ impl Emitter<'_> {
             }
         }
         self.cache.unlock();
-        if listed.is_none() {
-            let at = self.repeated(access.address, access.far)?;
-            if access.far {
-                self.asm.vmovq(rax, X[at])?
-            } else {
-                self.asm.vmovd(eax, X[at])?
+        Ok(())
+    }
+
+    /// Adds the access to the journal, whose addresses and values are there.
+    pub(super) fn journal_addresses(&mut self, pc: u32, access: Access, kind: cell::Kind, site: u32) -> Emitted {
+        let addresses = match self.known.kind(&self.kinds, access.address) {
+            Kind::Linear(steps) => {
+                let distances = std::array::from_fn(|lane| distance(steps, lane));
+                // The chains are those of any first address from which the lanes do not wrap.
+                let base = distances.iter().min().copied().unwrap_or(0).unsigned_abs();
+                let chains = Chains::of_any(&distances.map(|far| base.wrapping_add_signed(far)), access.size as u32);
+                let at = self.repeated(access.address, access.far)?;
+                if access.far {
+                    self.asm.vmovq(rax, X[at])?
+                } else {
+                    self.asm.vmovd(eax, X[at])?
+                }
+                self.cache.unlock();
+                Addresses::Linear { distances: Box::new(distances), chains }
             }
-            self.cache.unlock();
-        }
-        let access = Journaled::scattered(access.size as u32, stored.is_some(), addresses, (pc, access.offset));
+            Kind::Row => Addresses::Listed { far: access.far },
+        };
+        let access = Journaled::scattered(access.size as u32, kind, addresses, (pc, access.offset));
         self.add_to_journal(access, site, &[])
     }
 
@@ -159,9 +157,19 @@ impl Emitter<'_> {
         self.asm.vpandn(at, ymm14, at)
     }
 
+    /// Goes to a label if a lane is outside of the memory, or not aligned. The registers are those of [`Emitter::compare_addresses`].
+    pub(super) fn check_compared(&mut self, access: Access, [sign, low]: [usize; 2], missed: CodeLabel) -> Emitted {
+        self.asm.vmovmskps(eax, Y[sign])?;
+        self.asm.test(eax, eax)?;
+        self.asm.jne(missed)?;
+        let bits = self.pooled(all(access.size as u64 - 1, access.far));
+        self.asm.vptest(Y[low], ymmword_ptr(bits))?;
+        self.asm.jne(missed)
+    }
+
     /// Compares the addresses with the memory. Returns the vector registers with a highest bit for each lane outside of it, and with all
     /// bits of the addresses. A highest bit in the lower half of a lane of 64 bits is cleared.
-    fn compare_addresses(&mut self, access: Access) -> Emitted<[usize; 2]> {
+    pub(super) fn compare_addresses(&mut self, access: Access) -> Emitted<[usize; 2]> {
         let Access { address, far, offset, shared, site, size } = access;
         let (start, room) = (self.take()?, self.take()?);
         let (sign, low) = (self.take()?, self.take()?);
@@ -273,7 +281,7 @@ impl Emitter<'_> {
     }
 
     /// Brings the row of an operand to the frame, and returns its register and offset.
-    fn row_in_memory(&mut self, operand: u32, wide: bool) -> Emitted<(AsmRegister64, i32)> {
+    pub(super) fn row_in_memory(&mut self, operand: u32, wide: bool) -> Emitted<(AsmRegister64, i32)> {
         let at = (operand & !CONSTANT) as i32;
         if operand & CONSTANT != 0 {
             return Ok((r14, at));

@@ -49,13 +49,27 @@ impl Emitter<'_> {
             self.prepare(index + 1)?;
             return self.enter(index + 1);
         }
-        self.emit_call(pc, calls::step as *const () as u64)?;
+        let inline = self.shared_atomic(pc)?;
+        let on = self.asm.create_label();
+        match inline {
+            Some((missed, site)) => {
+                self.asm.jmp(on)?;
+                self.set(missed)?;
+                self.asm.mov(edx, site)?;
+                self.asm.mov(rcx, r13)?;
+                self.emit_call(pc, calls::step_atomic as *const () as u64)?;
+            }
+            None => self.emit_call(pc, calls::step as *const () as u64)?,
+        }
         for register in written {
             self.set_kind(register.place(), Kind::Row);
         }
         let (leaving, _) = self.stepped(&live, index + 1);
         self.asm.test(eax, eax)?;
         self.asm.jne(leaving)?;
+        if inline.is_some() {
+            self.set(on)?;
+        }
         self.prepare(index + 1)?;
         self.enter(index + 1)
     }

@@ -147,7 +147,7 @@ impl Known<'_> {
         }
     }
 
-    fn number(&self, operand: u32) -> Option<u64> {
+    pub(super) fn number(&self, operand: u32) -> Option<u64> {
         (operand & CONSTANT != 0).then(|| self.numbers.get(&(operand & !CONSTANT)).copied())?
     }
 

@@ -10,7 +10,7 @@ impl Access {
         self.lanes().for_each(|(start, lane)| offsets[lane as usize] = start as u32);
         let Row { size, step, lanes, .. } = self.row;
         let chains = [if step == 0 { u32::MAX } else { 0 }, if step == size { u32::MAX } else { 0 }, size];
-        Scattered { offsets, lanes, size, chains }
+        Scattered { offsets, lanes, size, chains: Some(chains) }
     }
 
     /// The addresses of the access in groups, if it is a read of a whole warp.

@@ -87,6 +87,7 @@ impl Kernel {
             })
             .collect();
         let strays = random.below(12) == 0;
+        let fills = random.below(2) == 0;
         // The warps of a block without barriers run one after the other.
         let together = random.below(4) > 0;
         let mut writer = Writer { random, text: String::new(), labels: 0, depth: 0, together, strays };
@@ -109,7 +110,8 @@ impl Kernel {
                 }
             })
             .collect();
-        let source = format!("{BEGIN}{}DONE:\n{stores}ret; }}", writer.text);
+        let fill = if fills { FILL } else { "" };
+        let source = format!("{BEGIN}{fill}{}DONE:\n{stores}ret; }}", writer.text);
         Kernel { source, grid, threads, parameters }
     }
 }
@@ -119,6 +121,7 @@ impl Kernel {
 const BEGIN: &str = "\
 .visible .entry k(.param .u64 out, .param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d) {
 .reg .pred %p<3>, %q; .reg .b32 %r<6>, %t, %b, %n<4>, %x, %y, %m; .reg .b64 %l<4>, %at, %in, %z, %w; .reg .f32 %f<4>; .reg .f64 %d<3>;
+.reg .b32 %unread; .reg .b64 %unreadw; .reg .f32 %unreadf; .reg .f64 %unreadd;
 .shared .align 16 .b8 s[2048];
 ld.param.u64 %in, [out]; cvta.to.global.u64 %in, %in;
 mov.u32 %x, %tid.y; mov.u32 %y, %ntid.x; mov.u32 %t, %tid.x; mad.lo.s32 %t, %x, %y, %t;
@@ -132,6 +135,36 @@ mov.f64 %d0, 0d3ff8000000000000; cvt.rn.f64.s32 %d1, %r4; cvt.f64.f32 %d2, %f1;
 setp.lt.s32 %p0, %r3, 9; setp.ne.s32 %p1, %r0, 0; setp.gt.u32 %p2, %r4, 0x70000000;
 shl.b32 %x, %t, 3; and.b32 %x, %x, 2040; mov.u32 %y, s; add.u32 %x, %x, %y; st.shared.u64 [%x], %l3;
 ";
+
+/// Writes all of the shared memory.
+const FILL: &str = "\
+mov.u32 %x, %t; FILL: mov.u32 %y, s; mad.lo.u32 %y, %x, 8, %y; mul.wide.u32 %z, %x, 0x9e3779b1; st.shared.u64 [%y], %z;
+add.u32 %x, %x, %m; setp.lt.u32 %q, %x, 256; @%q bra FILL;
+";
+
+/// The atomic operations on words of shared memory.
+const UPDATES: [(&str, &str); 20] = [
+    ("add", "u32"),
+    ("add", "s32"),
+    ("and", "b32"),
+    ("or", "b32"),
+    ("xor", "b32"),
+    ("exch", "b32"),
+    ("min", "s32"),
+    ("min", "u32"),
+    ("max", "s32"),
+    ("max", "u32"),
+    ("add", "u64"),
+    ("and", "b64"),
+    ("or", "b64"),
+    ("xor", "b64"),
+    ("exch", "b64"),
+    ("min", "s64"),
+    ("min", "u64"),
+    ("max", "s64"),
+    ("add", "f32"),
+    ("add", "f64"),
+];
 
 impl Writer<'_> {
     fn add(&mut self, line: &str) {
@@ -179,12 +212,12 @@ impl Writer<'_> {
                 4..6 if self.depth < 2 => self.repeat(),
                 6 if self.together => self.barrier(),
                 7 if self.together && self.random.below(2) == 0 => self.collective(),
+                7 if self.random.below(2) == 0 => self.update(),
                 7 => self.exchange(),
                 8 if self.random.below(6) == 0 => self.leave(),
                 8..10 => self.access(),
                 10 => self.accesses(),
-                11 if self.random.below(2) == 0 => self.vector(),
-                11 => self.access(),
+                11 => self.vector(),
                 _ => {
                     let guard =
                         if self.random.below(6) == 0 { self.random.one_of(&["@%p0 ", "@!%p1 ", "@%p2 "]) } else { "" };
@@ -352,6 +385,46 @@ impl Writer<'_> {
         self.add(&format!("{}{guard}{}", &line[..at], &line[at..]));
     }
 
+    /// An atomic operation on shared memory, whose result is left out, unread or read.
+    fn update(&mut self) {
+        let (operation, ty) = UPDATES[self.random.below(UPDATES.len() as u64) as usize];
+        let (d, b, unread) = match ty {
+            "f32" => (self.random.one_of(&SINGLE).to_owned(), self.single(), "%unreadf"),
+            "f64" => (self.random.one_of(&DOUBLE).to_owned(), self.double(), "%unreadd"),
+            _ if ty.ends_with("64") => (self.random.one_of(&WIDE).to_owned(), self.wide(), "%unreadw"),
+            _ => (self.random.one_of(&NARROW[..6]).to_owned(), self.narrow(), "%unread"),
+        };
+        let index = match self.random.below(5) {
+            0 => "mov.u32 %x, 3;".to_owned(),
+            1 => "mov.u32 %x, %laneid;".to_owned(),
+            2 => "and.b32 %x, %t, 127;".to_owned(),
+            _ => format!("and.b32 %x, {}, 127;", self.random.one_of(&NARROW)),
+        };
+        let scale = if self.strays { self.random.one_of(&["4", "8", "32"]) } else { "8" };
+        let offset = self.random.one_of(&["", "+8", "+1024"]);
+        let address = match self.random.below(2) {
+            0 => {
+                self.add(&format!("{index} mov.u32 %y, s; mad.lo.u32 %y, %x, {scale}, %y;"));
+                "%y"
+            }
+            _ => {
+                self.add(&format!("{index} mov.u64 %z, s; mul.wide.u32 %w, %x, {scale}; add.s64 %z, %z, %w;"));
+                "%z"
+            }
+        };
+        let guard = if self.random.below(4) == 0 { self.random.one_of(&["@%p0 ", "@!%p1 ", "@%p2 "]) } else { "" };
+        let reduces = operation != "exch" && self.random.below(3) == 0;
+        let result = match self.random.below(3) {
+            0 => unread.to_owned(),
+            1 => "_".to_owned(),
+            _ => d,
+        };
+        self.add(&match reduces {
+            true => format!("{guard}red.shared.{operation}.{ty} [{address}{offset}], {b};"),
+            false => format!("{guard}atom.shared.{operation}.{ty} {result}, [{address}{offset}], {b};"),
+        });
+    }
+
     /// Several accesses through one register, some of them at the end of the shared memory.
     fn accesses(&mut self) {
         let (size, bytes) = [("u32", 4), ("f32", 4), ("u64", 8), ("f64", 8)][self.random.below(4) as usize];
@@ -405,6 +478,15 @@ impl Writer<'_> {
             _ => (if self.strays { 1 } else { u64::from(b.ends_with("16")) + 1 }, NARROW[a].to_owned(), b.to_owned()),
         };
         self.add(&format!("mov.u32 %x, {index}; and.b32 %x, %x, 63; mul.lo.u32 %x, %x, {scale};"));
+        match self.random.below(4) {
+            // The code does not know that addresses are linear.
+            0 => self.add("selp.b32 %x, %x, 16, %p1;"),
+            1 => {
+                let a = self.random.one_of(&NARROW);
+                self.add(&format!("and.b32 %x, {a}, 63; mul.lo.u32 %x, %x, {scale};"));
+            }
+            _ => {}
+        }
         let place = match self.random.below(2) {
             0 => {
                 self.add("mov.u32 %y, s; add.u32 %y, %y, %x;");
