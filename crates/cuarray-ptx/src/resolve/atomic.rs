@@ -21,6 +21,7 @@ use crate::machine::undefined::Way;
 impl<'a> Builder<'_, 'a> {
     pub(super) fn atomic(&mut self, instruction: &'a Instruction<'a>, words: &mut Modifiers<'a>) -> Result<(), Error> {
         if words.rest().contains(&"async") {
+            self.built().writes_otherwise = true;
             return self.asynchronous_store(instruction, words);
         }
         let ordering = self.ordering(words);
@@ -42,9 +43,11 @@ impl<'a> Builder<'_, 'a> {
                 9 => Vectored::Max,
                 _ => return self.refuse(instruction),
             };
+            self.built().writes_otherwise = true;
             return self.atomic_vector(instruction, space, what, count, ty, &ordering);
         }
         if ty == Type::B128 && !reduces && (compares || operation == 4) {
+            self.built().writes_otherwise = true;
             return self.atomic128(instruction, space, compares, &ordering);
         }
         if reduces && (compares || operation == 4) {

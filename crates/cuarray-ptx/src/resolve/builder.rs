@@ -68,8 +68,10 @@ pub(super) struct Built {
     pub publishes_to_host: bool,
     /// The means by which threads of the launch synchronize through memory.
     pub hand_over: HandOver,
-    /// Whether an instruction other than a plain store may write global memory.
+    /// Whether an instruction other than a plain store or an atomic operation on a single word may write global memory.
     pub writes_otherwise: bool,
+    /// The places of these atomic operations.
+    pub atomics: FxHashSet<Place>,
 }
 
 /// A function that is being resolved.
@@ -124,6 +126,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             waits: false,
             hand_over: HandOver::default(),
             writes_otherwise: false,
+            atomics: FxHashSet::default(),
         };
         Builder {
             symbols,
@@ -574,7 +577,10 @@ impl<'s, 'a> Builder<'s, 'a> {
             let draft = Draft { d: Operand::Register(register), ..self.draft(exec) };
             self.blocks[0].drafts.insert(0, draft);
         }
+        let moved = usize::from(self.frame_base.is_some());
+        let place = |atomic: &Atomic| (atomic.place.0, atomic.place.1 + if atomic.place.0 == 0 { moved } else { 0 });
+        let atomics = atomics.iter().map(place).collect();
         let local = self.built.local.next_multiple_of(16);
-        Built { blocks: self.blocks, widths: self.widths, constants: self.constants.list, local, ..self.built }
+        Built { atomics, blocks: self.blocks, widths: self.widths, constants: self.constants.list, local, ..self.built }
     }
 }

@@ -14,7 +14,7 @@ use crate::machine::undefined::Way;
 enum Effect {
     /// A register of each lane, from the lane's own registers alone. An instruction with a wider effect is slower, not wrong.
     OwnRegisters,
-    /// No global memory, apart from plain stores.
+    /// No global memory, apart from plain stores and atomic operations on single words.
     NoGlobalMemory,
     Any,
 }
@@ -58,7 +58,7 @@ opcodes! {
     memory, Any: "discard";
     asynchronous, Any: "cp";
     stack, NoGlobalMemory: "alloca" "stacksave" "stackrestore";
-    atomic, Any: "atom" "red";
+    atomic, NoGlobalMemory: "atom" "red";
     control, NoGlobalMemory: "bra" "brx" "ret" "exit" "trap" "brkpt" "nanosleep" "membar" "fence";
     control, NoGlobalMemory: "pmevent" "setmaxnreg" "griddepcontrol";
     control, Any: "call";

@@ -1,6 +1,6 @@
 //! The parameters of a kernel from which the addresses of its accesses derive.
 //!
-//! A store should reach only the allocations that these parameters point to. So race detection leaves out reads of other
+//! A store, or an atomic operation on a single word, should reach only the allocations that these parameters point to. So race detection leaves out reads of other
 //! allocations, which are most accesses of many kernels, and a store that reaches such an allocation is out of bounds. The
 //! analysis ignores the order of instructions: a register derives from everything that any instruction puts into it. An
 //! address from memory, of an atomic operation, or in a call has an unknown source.
@@ -17,7 +17,7 @@ const UNKNOWN: u64 = 1 << 63;
 
 /// From what the addresses of a function's accesses to global memory derive.
 pub(super) struct Sources {
-    /// For each store, a bit for each word of the parameter buffer; `None` if an address may have another source.
+    /// For each store and atomic operation, a bit for each word of the parameter buffer; `None` if an address may have another source.
     pub stores: Option<FxHashMap<Place, u64>>,
     /// Whether the address of a load or store may derive from a loaded value.
     pub loaded: bool,
@@ -47,7 +47,7 @@ pub(super) fn sources_of(built: &Built) -> Sources {
     }
     let (mut stores, mut loaded) = (Some(FxHashMap::default()), false);
     for (place, draft) in drafts_of(&built.blocks) {
-        let is_store = matches!(draft.access, Access::Store(_));
+        let is_store = matches!(draft.access, Access::Store(_)) || built.atomics.contains(&place);
         if !(is_store || matches!(draft.access, Access::Load(_))) || !is_in_global(draft) {
             continue;
         }

@@ -37,6 +37,8 @@ fn store_in_another_allocation_is_a_misuse() {
         // The store's address is a generic one, and the pointer is at the end of its allocation.
         ("setp.eq.u32 %p, %t, 33; mov.u64 %b, 0x100000000; add.u64 %a, %out, %b; @%p st.u32 [%a + -4], 7;", END, 33),
         ("mov.u64 %b, 0x100000000; add.u64 %a, %out, %b; st.global.v2.u32 [%a], {%t, 7};", BASE, 0),
+        ("mov.u64 %b, 0x100000000; add.u64 %a, %out, %b; red.global.add.u32 [%a], 7;", BASE, 0),
+        ("mov.u64 %b, 0x100000000; add.u64 %a, %out, %b; atom.cas.b32 %v, [%a], 7, 8;", BASE, 0),
         // A variable of the module, with the parameter as an offset.
         ("mov.u64 %b, words; add.u64 %a, %b, %out; st.global.u32 [%a], 7;", 0_u64.wrapping_sub(100 * APART), 0),
     ] {
@@ -53,6 +55,7 @@ fn store_in_an_allocation_that_a_parameter_points_to_is_no_misuse() {
     for (body, out, other) in [
         ("add.u64 %a, %out, %o; st.global.u32 [%a], 7;", BASE, 0),
         ("st.global.u32 [%out + -4], 7;", END, 0),
+        ("add.u64 %a, %out, %o; atom.global.inc.u32 %v, [%a], 7; .local .b32 m; st.local.u32 [m], %v;", BASE, 0),
         ("add.u64 %a, %out, %o; st.global.u32 [%a + -16000], 7;", BASE + 16000, 0),
         // One of two pointers, or the pointer of another store.
         (

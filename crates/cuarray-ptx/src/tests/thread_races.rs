@@ -416,8 +416,12 @@ fn sources_of_store_addresses() {
         ("ld.global.u32 %v, [%in]; cvt.u64.u32 %a, %v; add.u64 %a, %out, %a; st.global.u32 [%a], %t;", None),
         ("mov.b64 %a, in; ld.param.u64 %a, [%a]; st.global.u32 [%a], %t;", None),
         ("shfl.sync.idx.b32 %v, %t, 0, 31, -1; cvt.u64.u32 %a, %v; st.global.u32 [%a], %t;", None),
-        // Other writes than plain stores.
-        ("red.global.add.u32 [%out], %t;", None),
+        // Atomic operations on single words.
+        ("red.global.add.u32 [%out], %t;", Some(OUT)),
+        ("atom.cas.b32 %v, [%in], %t, %t; st.global.u32 [%out], %v;", Some(OUT | IN)),
+        ("atom.global.exch.b64 %a, [%in], %o; red.global.add.u32 [%a], 1;", None),
+        // Other writes.
+        ("red.global.add.v2.f32 [%out], {0f00000000, 0f00000000};", None),
         ("st.volatile.global.u32 [%out], %t;", None),
         ("st.global.u32 [words], %t;", None),
         ("st.global.u32 [1099511627776], %t;", None),
