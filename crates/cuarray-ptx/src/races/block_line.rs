@@ -174,6 +174,14 @@ impl Store {
 
     fn touch_each(&mut self, line: &mut Line, part: &Part<'_>) {
         for piece in bits(part.pieces) {
+            let slot = part.slot_at(piece);
+            let is_alike = |record: &&Record| record.one.origin.is_alike(slot.origin);
+            if line.recorded >> piece & 1 == 1
+                && self.chained(line, piece).find(is_alike).is_some_and(|record| record.covers(slot, self.ranks))
+            {
+                line.again |= 1 << piece;
+                continue;
+            }
             self.add(line, piece, &Record::new(part.slot_at(piece), part.value(piece), Slot::default()));
         }
     }

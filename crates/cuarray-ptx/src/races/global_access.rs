@@ -59,9 +59,9 @@ impl<'a> GlobalAccess<'a> {
         }
         grid.expose(*place, row, *block, |exposed| {
             // It has no race with earlier accesses, because there are none of other threads.
-            page.touch(&exposed.row, &exposed.at(now), order, &exposed.values, &mut |_, _| false);
+            page.touch_or_list(&exposed.row, &exposed.at(now), order, &exposed.values, &mut |_, _| false);
         });
-        page.touch(row, now, order, values, sink);
+        page.touch_or_list(row, now, order, values, sink);
         grid.touch(*place, row, slot, values);
     }
 }

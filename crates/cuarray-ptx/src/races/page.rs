@@ -3,11 +3,11 @@
 //! All pieces of a page have the size of the smallest access to it so far. A smaller access splits each piece into
 //! equal ones.
 
-use super::cell::Now;
+use super::cell::{Kind, Now};
 use super::line::Line;
 use super::mark::{Part, Sink};
 use super::order::Order;
-use super::span::Row;
+use super::span::{Row, bits};
 
 /// The size of a page in bytes.
 pub(crate) const PAGE: u64 = 1024;
@@ -45,7 +45,15 @@ pub(crate) struct Page {
     lines: Vec<Line>,
     /// The index of the page in the grid's shadow; [`NONE`] for shared memory and for unwatched pages.
     pub grid: usize,
+    /// Atomic operations that the lines do not have yet. They do not conflict with each other.
+    listed: Vec<(Row, Now)>,
+    /// The time of the last of them, and of the last other access.
+    listed_until: u32,
+    others_until: u32,
 }
+
+/// The most atomic operations that a page lists.
+const LISTED: usize = 512;
 
 impl Page {
     /// Prepares the page for accesses of a size. Lines may still hold accesses of earlier blocks, whose clocks are
@@ -56,6 +64,60 @@ impl Page {
             self.lines.resize_with(lines_of(self.shift), Line::default);
         }
         self.grid = grid;
+        self.listed.clear();
+    }
+
+    /// As [`Page::touch`], for global memory. Atomic operations are only listed while no other access is unordered with them. Another
+    /// access lets the lines have the listed ones first.
+    #[inline(always)]
+    pub(crate) fn touch_or_list(
+        &mut self,
+        row: &Row,
+        now: &Now,
+        order: &Order,
+        values: &[u32; 32],
+        sink: &mut Sink<'_>,
+    ) {
+        if self.listed_until <= now.settled {
+            // All of them are ordered before all later accesses.
+            self.listed.clear();
+        }
+        let lists = now.kind == Kind::Atomic && self.others_until <= now.settled;
+        if !self.listed.is_empty() && (!lists || self.listed.len() == LISTED) {
+            self.touch_listed(order);
+        }
+        if lists {
+            self.listed_until = self.listed_until.max(now.clock);
+            return self.listed.push((*row, *now));
+        }
+        if now.kind != Kind::Atomic {
+            self.others_until = self.others_until.max(now.clock);
+        }
+        self.touch(row, now, order, values, sink);
+    }
+
+    /// Lets the lines have the listed operations, which have no races with earlier accesses.
+    #[cold]
+    fn touch_listed(&mut self, order: &Order) {
+        for (row, now) in std::mem::take(&mut self.listed) {
+            self.touch(&row, &now, order, &[0; 32], &mut |_, _| false);
+        }
+    }
+
+    /// Drops the accesses to memory that was allocated again.
+    fn forget(&mut self, number: u64, (address, size): (u64, u64)) {
+        for (row, _) in &mut self.listed {
+            let place = |lane: u32| number * PAGE + u64::from(row.offset + (lane - row.lane) * row.step);
+            let overlaps = |lane: &u32| place(*lane) < address + size && place(*lane) + u64::from(row.size) > address;
+            let forgotten = bits(row.lanes).filter(overlaps).fold(0, |all, lane| all | 1 << lane);
+            match row.lanes & !forgotten {
+                0 => row.lanes = 0,
+                lanes => *row = row.of(lanes),
+            }
+        }
+        self.listed.retain(|(row, _)| row.lanes != 0);
+        let lines = &mut self.lines;
+        overlapped(number, self.shift, address, size, |line, pieces| lines[line].forget(pieces));
     }
 
     /// Splits the pieces until an access of `size` bytes covers whole pieces.
@@ -191,8 +253,7 @@ impl Shadow {
         for number in address / PAGE..=(address + size - 1) / PAGE {
             let place = self.find(number);
             let Some(page) = self.pages.get_mut(place).filter(|page| page.grid != NONE) else { continue };
-            let lines = &mut page.lines;
-            overlapped(number, page.shift, address, size, |line, pieces| lines[line].forget(pieces));
+            page.forget(number, (address, size));
         }
     }
 }

@@ -76,6 +76,13 @@ impl Record {
         }
     }
 
+    /// Whether a further access by the same instruction, which writes no value, leaves the record as it is.
+    #[inline(always)]
+    pub(super) fn covers(&self, slot: Slot, ranks: u32) -> bool {
+        let has_other = !self.other.is_none() && self.other <= slot;
+        self.kind() != Kind::Write && self.one <= slot && (self.one.block >> ranks == slot.block >> ranks || has_other)
+    }
+
     /// Returns a conflict of two units within the record.
     pub(super) fn conflict(&self) -> Option<[Slot; 2]> {
         (self.kind() == Kind::Write && !self.different.is_none()).then_some([self.one, self.different])
