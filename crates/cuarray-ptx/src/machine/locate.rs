@@ -323,12 +323,25 @@ impl Machine<'_> {
             return;
         }
         if write && self.recorder.updates {
-            self.meet_updates(index, size);
+            return self.note_updates(index, size);
         }
         let meets = self.note_lanes(index, size, write);
         if meets && !write {
             bits(self.mask)
                 .for_each(|lane| self.meet_unwritten(index, self.addresses[lane as usize], size - self.unused));
+        }
+    }
+
+    /// Records updates in one region. An update that the recorder has leaves it as it is.
+    fn note_updates(&mut self, index: usize, size: u32) {
+        let (all, start) = (self.mask, self.launch.regions[index].start);
+        let is_new = |lane: &u32| !self.recorder.has_update(index, self.addresses[*lane as usize] - start, size.into());
+        let new = bits(all).filter(is_new).fold(0, |lanes, lane| lanes | 1 << lane);
+        if new != 0 {
+            self.mask = new;
+            self.meet_updates(index, size);
+            self.note_lanes(index, size, true);
+            self.mask = all;
         }
     }
 

@@ -472,6 +472,22 @@ impl Recorder {
         page.is_some_and(|page| page.unwritten(word, (u64::MAX >> (64 - size.min(64))) << bit) == 0)
     }
 
+    /// Whether the bytes of an element, which lie in one word, have an update of the running strength. A further one changes nothing, if its place
+    /// among releases and acquires is not recorded.
+    #[inline(always)]
+    pub(crate) fn has_update(&self, region: usize, offset: u64, size: u64) -> bool {
+        let number = (offset / PAGE) as usize;
+        let page = self.regions.get(region).and_then(|pages| pages.get(number)?.as_deref());
+        let Some(page) = page.filter(|_| self.ordering.is_none() && !self.before_wait) else { return false };
+        let (word, ones) = ((offset % PAGE / 64) as usize, u64::MAX >> (64 - size) << (offset % 64));
+        let written = match (self.strength, &page.strong) {
+            (Strength::Weak, _) => page.words[word][WRITTEN],
+            (strong, Some(planes)) => planes[usize::from(strong == Strength::System) * 2 + 1][word],
+            (_, None) => 0,
+        };
+        ones & !written == 0
+    }
+
     /// Merges the accesses that another core has recorded.
     pub(crate) fn merge(&mut self, mut other: Recorder) {
         if let (Some(own), Some(other)) = (self.ordering.as_mut(), other.ordering.as_ref()) {
