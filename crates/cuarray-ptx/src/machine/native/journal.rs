@@ -209,9 +209,7 @@ impl Machine<'_> {
             }
             let access = &accesses[entry.access as usize];
             at += (size_of::<Entry>() + access.values()) as u64;
-            if access.kind == Kind::Atomic && self.recorder.ordering.is_some() {
-                access.members.iter().for_each(|(pc, _)| self.note_operation_order(*pc));
-            }
+            self.note_operation_order(access);
             if entry.region == SHARED && !self.races.on {
                 continue;
             }
@@ -431,13 +429,19 @@ impl Machine<'_> {
     }
 
     /// Records the place of an atomic operation among releases and acquires, as `locate` does.
-    #[cold]
-    fn note_operation_order(&mut self, pc: u32) {
-        let Instruction { c: mode, d, .. } = self.program.code[pc as usize];
-        self.recorder.strength = strength(mode);
-        if self.recorder.strength != Strength::Weak {
-            let order = (mode & RELEASES != 0, mode & ACQUIRES != 0);
-            self.recorder.note_strong(d != LEFT_OUT, true, order);
+    #[inline(always)]
+    fn note_operation_order(&mut self, access: &Journaled) {
+        if access.kind != Kind::Atomic || self.recorder.ordering.is_none() {
+            return;
+        }
+        self.recorder.note_joined();
+        for (pc, _) in &access.members {
+            let Instruction { c: mode, d, .. } = self.program.code[*pc as usize];
+            self.recorder.strength = strength(mode);
+            if self.recorder.strength != Strength::Weak {
+                let order = (mode & RELEASES != 0, mode & ACQUIRES != 0);
+                self.recorder.note_strong(d != LEFT_OUT, true, order);
+            }
         }
     }
 

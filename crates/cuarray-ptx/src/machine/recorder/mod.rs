@@ -477,7 +477,7 @@ impl Recorder {
     #[inline(always)]
     pub(crate) fn has_update(&self, region: usize, offset: u64, size: u64) -> bool {
         let number = (offset / PAGE) as usize;
-        let page = self.regions.get(region).and_then(|pages| pages.get(number)?.as_deref());
+        let page = self.regions.get(region).and_then(|pages| pages.get(number)?.page.as_deref());
         let Some(page) = page.filter(|_| self.ordering.is_none() && !self.before_wait) else { return false };
         let (word, ones) = ((offset % PAGE / 64) as usize, u64::MAX >> (64 - size) << (offset % 64));
         let written = match (self.strength, &page.strong) {
