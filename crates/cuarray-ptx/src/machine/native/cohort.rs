@@ -49,17 +49,19 @@ pub(crate) struct Cohort {
     /// The running member.
     running: u64,
     members: [Member; 32],
-    /// The cohorts that have ended early, without a longer one since then.
+    /// The cohorts that have ended early, or were not possible, without a longer one since then, and the completions of barriers since then.
     vain: u32,
+    put_off: u32,
     /// How often the barrier had been completed when the cohort began.
     before: u32,
     /// The address of the exits of the running code.
     exits: u64,
 }
 
-/// The cohorts that may end early before no further ones begin, and the completions of a barrier without which one ends early.
+/// The cohorts that may end early, and the completions of a barrier without which one does. Then few of the completions are tried.
 const MOST_VAIN: u32 = 8;
 const EARLY: u32 = 2;
+const SELDOM: u32 = 16;
 
 impl Cohort {
     #[inline(always)]
@@ -75,12 +77,25 @@ impl Cohort {
 impl Machine<'_> {
     /// Lets all warps of the block take turns at a barrier that the running warp has just completed. All others have to wait there, each with all
     /// its lanes, and have to go on in the running code.
+    #[inline]
     pub(super) fn begin_cohort(&mut self, context: &mut Context, number: usize) {
+        if self.cohort.vain >= MOST_VAIN {
+            self.cohort.put_off += 1;
+            if !self.cohort.put_off.is_multiple_of(SELDOM) {
+                return;
+            }
+        }
+        if !self.form_cohort(context, number) {
+            self.cohort.vain = self.cohort.vain.saturating_add(1);
+        }
+    }
+
+    fn form_cohort(&mut self, context: &mut Context, number: usize) -> bool {
         let (count, index) = (self.block.warps.len(), self.round.index);
         let whole = self.block.live as usize == count * 32 && self.active == u32::MAX && self.limit == u32::MAX;
         let usual = whole && self.block.slept == 0 && !self.turns.is_random() && !self.round.ended;
-        if !usual || count < 2 || self.cohort.vain >= MOST_VAIN || self.warp.poll.armed {
-            return;
+        if !usual || count < 2 || self.warp.poll.armed {
+            return false;
         }
         // SAFETY: the running code is kept as long as the program.
         let compiled = unsafe { &*context.compiled };
@@ -93,13 +108,15 @@ impl Machine<'_> {
                 (&mut self.warp, context.number, 0)
             } else {
                 let warp = &mut self.block.warps[to];
-                let [Fragment { mask: u32::MAX, frame, waiting, .. }] = *warp.fragments.as_slice() else { return };
-                let Some(Deferred { exit, frame: of }) = warp.deferred.as_ref() else { return };
-                let Some(block) = compiled.resumes(*exit).filter(|_| *of == frame) else { return };
+                let [Fragment { mask: u32::MAX, frame, waiting, .. }] = *warp.fragments.as_slice() else {
+                    return false;
+                };
+                let Some(Deferred { exit, frame: of }) = warp.deferred.as_ref() else { return false };
+                let Some(block) = compiled.resumes(*exit).filter(|_| *of == frame) else { return false };
                 let waits = matches!(waiting, Waiting::Barrier { number: at, turn: passed, result: false }
                     if usize::from(at) == number && passed.wrapping_add(1) == turn);
                 if !waits || !warp.plain || warp.poll.armed || !warp.apart.is_empty() {
-                    return;
+                    return false;
                 }
                 (warp, frame, compiled.memory.at(compiled.entries[block as usize].offset) as u64)
             };
@@ -125,6 +142,7 @@ impl Machine<'_> {
         (self.cohort.arrived, self.cohort.completed) = (0, 0);
         (self.resumed, self.forced, self.rotated) = (false, false, false);
         (context.stable, context.limit) = (1, self.limit);
+        true
     }
 
     /// Ends the cohort, if there is one: the waiting warps, the barrier and the round of turns become what they would be without it.
@@ -139,7 +157,7 @@ impl Machine<'_> {
         let Cohort { count, arrived, completed, running, before, .. } = self.cohort;
         let (number, turn, count) = (self.cohort.barrier as usize - 1, before.wrapping_add(completed), count as usize);
         self.cohort.barrier = 0;
-        self.cohort.vain = if completed < EARLY { self.cohort.vain + 1 } else { 0 };
+        self.cohort.vain = if completed < EARLY { self.cohort.vain.saturating_add(1) } else { 0 };
         let at = self.cohort.place(running);
         let barrier = &mut self.block.barriers[number];
         if completed > 0 {

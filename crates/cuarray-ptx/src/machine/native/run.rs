@@ -338,7 +338,7 @@ impl Machine<'_> {
         if let Some(pc) = exit.pc {
             self.pc = pc;
         }
-        if !exit.linear.is_empty() || exit.resumes.is_some() {
+        if !exit.linear.is_empty() || exit.resumes.is_some() && active == u32::MAX {
             // The rows are written when something reads them.
             self.warp.deferred = Some(Deferred { exit: exit.into(), frame });
             if active != u32::MAX {
