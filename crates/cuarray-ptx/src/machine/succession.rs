@@ -22,7 +22,7 @@ pub(crate) struct Supply {
 }
 
 /// The turn of a warp.
-struct NextTurn {
+pub(crate) struct NextTurn {
     /// Its place in a round, whether that is a new round, and the warp.
     place: usize,
     again: bool,
@@ -70,7 +70,7 @@ impl Machine<'_> {
     /// The next turn behind that of the running warp, whose only fragment waits at a barrier, or that has ended, as [`Machine::run_block`] chooses it.
     /// `None` if anything else is due between the turns.
     #[inline]
-    fn next_turn(&self) -> Option<NextTurn> {
+    pub(crate) fn next_turn(&self) -> Option<NextTurn> {
         let Round { index, place, .. } = self.round;
         let count = self.block.warps.len();
         if self.is_turn_due() {
@@ -115,32 +115,30 @@ impl Machine<'_> {
         self.take_up_alone();
     }
 
-    /// Ends the turn of the running warp, and begins that of the next one, if `f` holds for it and its only fragment, which can run. Otherwise,
-    /// or if there is no [next turn](Machine::next_turn), changes nothing, and returns `false`.
+    /// Ends the turn of the running warp, and begins the [next one](Machine::next_turn), if `f` holds for its warp and the warp's only fragment,
+    /// which can run. Otherwise, changes nothing, and returns `false`.
     #[inline]
-    pub(crate) fn pass_on(&mut self, f: impl FnOnce(&Warp, &Fragment) -> bool) -> bool {
-        let Some(turn) = self.next_turn() else { return false };
+    pub(crate) fn pass_on(&mut self, turn: &NextTurn, f: impl FnOnce(&Warp, &Fragment) -> bool) -> bool {
         let warp = &self.block.warps[turn.warp];
         let [fragment] = *warp.fragments.as_slice() else { return false };
         let waited = matches!(fragment.waiting, Waiting::Barrier { result: false, .. });
         let passes = waited && !warp.poll.armed && self.can_run(&fragment) && f(warp, &fragment);
         if passes {
-            self.take_turn(&turn);
+            self.take_turn(turn);
         }
         passes
     }
 
     /// As [`Machine::pass_on`], for a next warp that has not started, and whose lanes all have threads.
     #[inline]
-    pub(crate) fn start_next(&mut self) -> bool {
-        let starts = |turn: &NextTurn| {
-            self.is_unstarted(turn.warp) && self.launch.block_threads() >= (turn.warp as u32 + 1) * 32
-        };
-        let Some(turn) = self.next_turn().filter(starts) else { return false };
+    pub(crate) fn start_next(&mut self, turn: &NextTurn) -> bool {
+        if !self.is_unstarted(turn.warp) || self.launch.block_threads() < (turn.warp as u32 + 1) * 32 {
+            return false;
+        }
         self.start_warp(turn.warp);
         // The running code goes on.
         self.block.warps[turn.warp].plain = true;
-        self.take_turn(&turn);
+        self.take_turn(turn);
         true
     }
 

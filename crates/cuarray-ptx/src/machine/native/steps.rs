@@ -146,6 +146,7 @@ impl Machine<'_> {
         if self.active != 0 || self.fault.is_some() || self.panic.is_some() {
             return false;
         }
+        let Some(turn) = self.next_turn() else { return false };
         // SAFETY: the exits are those of the running code, which is kept as long as the program.
         let compiled = unsafe { &*context.compiled };
         let exit = exit.map(|exit| &compiled.exits[exit as usize]);
@@ -160,13 +161,13 @@ impl Machine<'_> {
             true
         };
         self.warp.deferred = exit.map(|exit| Deferred { exit: exit.into(), frame: context.number });
-        if self.pass_on(waits_there) {
+        if self.pass_on(&turn, waits_there) {
             self.warp.deferred = None;
             context.resume = compiled.memory.at(compiled.entries[block as usize].offset) as u64;
             self.go_on(context);
             return true;
         }
-        if of_kernel && compiled.starts() && self.start_next() {
+        if of_kernel && compiled.starts() && self.start_next(&turn) {
             compiled.fit(&mut self.warp.scalars);
             self.enter_kernel(compiled, context, false);
             return true;
