@@ -6,7 +6,7 @@
 use super::access::{CHANGES, Groups, has_site};
 use super::cache::{Emitted, X, Y, offsets};
 use super::context::{SHARED as SHARED_BASE, SITE};
-use super::emitter::{ACTIVE, Emitter};
+use super::emitter::Emitter;
 use super::journal::Journaled;
 use super::scattered::Access;
 use super::value::Kind;
@@ -176,34 +176,23 @@ impl Emitter<'_> {
 
     /// Moves elements between memory at `rax` and a row, for the lanes that take part in their order.
     fn narrow_lanes(&mut self, access: Access, element: Narrow, (row, at): (AsmRegister64, i32)) -> Emitted {
-        let Access { address, far, offset, .. } = access;
-        let (addresses, from) = self.row_in_memory(address, far)?;
-        let again = self.asm.create_label();
-        self.asm.mov(edx, dword_ptr(rbx + ACTIVE))?;
-        self.set(again)?;
-        self.asm.tzcnt(ecx, edx)?;
-        if far {
-            self.asm.mov(rsi, qword_ptr(addresses + rcx * 8 + from))?;
-            self.asm.add(rsi, offset)?;
-        } else {
-            self.asm.mov(esi, dword_ptr(addresses + rcx * 4 + from))?;
-            self.asm.add(esi, offset)?;
-        }
-        let (asm, value) = (&mut self.asm, dword_ptr(row + rcx * 4 + at));
-        if element.stores {
-            asm.mov(r8d, value)?;
-            if element.size == 1 { asm.mov(byte_ptr(rax + rsi), r8b)? } else { asm.mov(word_ptr(rax + rsi), r8w)? }
-        } else {
+        self.each_lane(access, |emitter| {
+            let (asm, value) = (&mut emitter.asm, dword_ptr(row + rcx * 4 + at));
+            if element.stores {
+                asm.mov(r8d, value)?;
+                return match element.size {
+                    1 => asm.mov(byte_ptr(rax + rsi), r8b),
+                    _ => asm.mov(word_ptr(rax + rsi), r8w),
+                };
+            }
             match (element.size, element.signed) {
                 (1, false) => asm.movzx(r8d, byte_ptr(rax + rsi))?,
                 (1, true) => asm.movsx(r8d, byte_ptr(rax + rsi))?,
                 (_, false) => asm.movzx(r8d, word_ptr(rax + rsi))?,
                 (_, true) => asm.movsx(r8d, word_ptr(rax + rsi))?,
             }
-            asm.mov(value, r8d)?;
-        }
-        self.asm.blsr(edx, edx)?;
-        self.asm.jne(again)
+            asm.mov(value, r8d)
+        })
     }
 
     /// Loads eight elements from `rax`, or one for eight lanes.

@@ -299,11 +299,10 @@ impl Emitter<'_> {
         Ok((r15, at))
     }
 
-    /// Stores the elements of the lanes that take part, in their order. `rax` is the base.
-    fn store_lanes(&mut self, access: Access, b: u32, wide: bool) -> Emitted {
+    /// Emits `f` for each lane that takes part, in their order, with the number of the lane in `ecx` and the offset of its element in `rsi`.
+    pub(super) fn each_lane(&mut self, access: Access, f: impl FnOnce(&mut Self) -> Emitted) -> Emitted {
         let Access { address, far, offset, .. } = access;
         let (addresses, from) = self.row_in_memory(address, far)?;
-        let (values, source) = self.row_in_memory(b, wide)?;
         let again = self.asm.create_label();
         self.asm.mov(edx, dword_ptr(rbx + ACTIVE))?;
         self.set(again)?;
@@ -315,15 +314,23 @@ impl Emitter<'_> {
             self.asm.mov(esi, dword_ptr(addresses + rcx * 4 + from))?;
             self.asm.add(esi, offset)?;
         }
-        if wide {
-            self.asm.mov(r8, qword_ptr(values + rcx * 8 + source))?;
-            self.asm.mov(qword_ptr(rax + rsi), r8)?;
-        } else {
-            self.asm.mov(r8d, dword_ptr(values + rcx * 4 + source))?;
-            self.asm.mov(dword_ptr(rax + rsi), r8d)?;
-        }
+        f(self)?;
         self.asm.blsr(edx, edx)?;
-        self.asm.jne(again)?;
+        self.asm.jne(again)
+    }
+
+    /// Stores the elements of the lanes that take part, in their order. `rax` is the base.
+    fn store_lanes(&mut self, access: Access, b: u32, wide: bool) -> Emitted {
+        let (values, source) = self.row_in_memory(b, wide)?;
+        self.each_lane(access, |emitter| {
+            if wide {
+                emitter.asm.mov(r8, qword_ptr(values + rcx * 8 + source))?;
+                emitter.asm.mov(qword_ptr(rax + rsi), r8)
+            } else {
+                emitter.asm.mov(r8d, dword_ptr(values + rcx * 4 + source))?;
+                emitter.asm.mov(dword_ptr(rax + rsi), r8d)
+            }
+        })?;
         self.asm.inc(qword_ptr(rbx + super::access::CHANGES))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Most pages are read or written from one end to the other. Their records need no word for each 64 bytes.
 
-use super::{PAGE, Page, READ, Spare, UPDATED, WRITTEN};
+use super::{Page, READ, Spare, UPDATED, WRITTEN};
 
 /// The record of a page: two ranges, or words.
 #[derive(Clone, Default)]
@@ -82,7 +82,7 @@ impl Page {
         while at < u64::from(end) {
             let stop = u64::from(end).min(at / 64 * 64 + 64);
             let ones = u64::MAX >> (64 - (stop - at)) << (at % 64);
-            self.words[(at % PAGE / 64) as usize][kind] |= ones;
+            self.words[(at / 64) as usize][kind] |= ones;
             at = stop;
         }
     }
