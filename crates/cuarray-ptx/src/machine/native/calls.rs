@@ -61,8 +61,7 @@ pub(super) unsafe extern "C" fn step(machine: *mut Machine<'static>, instruction
     let (active, executed, before) = {
         // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
         let (machine, instruction) = unsafe { (&mut *machine, &*instruction) };
-        machine.end_cohort();
-        machine.stop_following();
+        machine.end_turns();
         let mut mask = machine.active;
         if instruction.guard < UNGUARDED {
             // SAFETY: a guard is a predicate of the frame.
@@ -135,8 +134,7 @@ pub(super) unsafe extern "C" fn arrive(
 ) -> u32 {
     // SAFETY: this function's contract. The caller's references to the machine and the context are not used while generated code runs.
     let (running, context, plain) = unsafe { (&mut *machine, &mut *context, &*instruction) };
-    running.end_cohort();
-    running.stop_following();
+    running.end_turns();
     if running.panic.is_some() {
         return STOPS;
     }
@@ -200,8 +198,7 @@ pub(super) unsafe extern "C" fn end(
 ) -> u32 {
     // SAFETY: this function's contract. The caller's reference to the machine is not used while generated code runs.
     let (running, context) = unsafe { (&mut *machine, &mut *context) };
-    running.end_cohort();
-    running.stop_following();
+    running.end_turns();
     let mut passed = false;
     guarded(running, |machine| {
         machine.settle_journal();

@@ -7,7 +7,7 @@
 
 use super::cache::Emitted;
 use super::calls;
-use super::context::{Context, NUMBER};
+use super::context::{Context, NUMBER, offsets};
 use super::emitter::{EXECUTED, Emitter};
 use super::leaving::Exit;
 use super::run::Deferred;
@@ -15,7 +15,6 @@ use crate::machine::Machine;
 use crate::machine::program::{LEFT_OUT, UNGUARDED};
 use crate::machine::warp::{Fragment, Waiting};
 use iced_x86::code_asm::*;
-use std::mem::offset_of;
 
 /// A warp of a cohort. All but the running one wait at the barrier.
 #[derive(Clone, Copy, Default)]
@@ -210,12 +209,8 @@ impl Machine<'_> {
     }
 }
 
-macro_rules! offsets {
-    ($($name:ident = $($field:ident).+;)+) => {$(
-        const $name: i32 = offset_of!(Machine<'static>, $($field).+) as i32;
-    )+};
-}
 offsets! {
+    Machine<'static>:
     BARRIER = cohort.barrier;
     COUNT = cohort.count;
     ARRIVED = cohort.arrived;
@@ -231,12 +226,8 @@ offsets! {
     ROUND_WAITS = round.waits;
 }
 
-macro_rules! member_offsets {
-    ($($name:ident = $field:ident;)+) => {$(
-        const $name: i32 = offset_of!(Member, $field) as i32;
-    )+};
-}
-member_offsets! {
+offsets! {
+    Member:
     MEMBER_RESUME = resume;
     MEMBER_NEXT = next;
     MEMBER_SLOT = slot;

@@ -2,7 +2,6 @@
 
 use super::compiled::Compiled;
 use super::hulls::POINTERS;
-use std::mem::offset_of;
 
 /// The memory that an access last found: device addresses from `start` on, at `shift` from the host's.
 #[derive(Clone, Copy)]
@@ -108,12 +107,16 @@ impl Context {
     };
 }
 
+/// Constants for the offsets of the fields of a type, which generated code accesses.
 macro_rules! offsets {
-    ($($name:ident = $field:ident;)+) => {$(
-        pub(super) const $name: i32 = offset_of!(Context, $field) as i32;
+    ($of:ty: $($name:ident = $($field:ident).+;)+) => {$(
+        pub(super) const $name: i32 = std::mem::offset_of!($of, $($field).+) as i32;
     )+};
 }
+pub(super) use offsets;
+
 offsets! {
+    Context:
     KEPT_LANES = kept;
     KEPT_WIDE_LANES = kept_wide;
     LEFT_OUT_LANES = left_out;

@@ -7,7 +7,7 @@
 use super::access::{JOURNAL_LAST, JOURNAL_NEXT};
 use super::cache::Emitted;
 use super::compiled::Compiled;
-use super::context::{Context, DUE, LONGEST, LONGEST_TURN};
+use super::context::{Context, DUE, LONGEST, LONGEST_TURN, offsets};
 use super::emitter::{EXECUTED, Emitter, TURN_END};
 use super::journal::{Entry, NEXT_WARP};
 use crate::machine::Machine;
@@ -77,9 +77,10 @@ impl Machine<'_> {
         }
     }
 
-    /// As [`Machine::catch_up`], before anything but the function of an instruction in a run: the next warp does not begin within the code.
+    /// Ends the turns that code takes by itself, before anything but the function of an instruction in a run.
     #[inline(always)]
-    pub(super) fn stop_following(&mut self) {
+    pub(super) fn end_turns(&mut self) {
+        self.end_cohort();
         self.catch_up();
         self.following.left = 0;
     }
@@ -106,12 +107,8 @@ impl Machine<'_> {
     }
 }
 
-macro_rules! offsets {
-    ($($name:ident = $($field:ident).+;)+) => {$(
-        const $name: i32 = offset_of!(Machine<'static>, $($field).+) as i32;
-    )+};
-}
 offsets! {
+    Machine<'static>:
     LEFT = following.left;
     ENDED = following.ended;
     ROW = following.row;

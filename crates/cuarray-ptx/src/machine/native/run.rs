@@ -319,8 +319,7 @@ impl Machine<'_> {
         let machine = std::ptr::from_mut(self).cast();
         // SAFETY: this function's contract. The code accesses the machine by the pointer only, while this reference is not used.
         let exit = unsafe { code(machine, context, block) };
-        self.end_cohort();
-        self.stop_following();
+        self.end_turns();
         self.settle_journal();
         let exit = &compiled.exits[exit as usize];
         // SAFETY: the code has returned.
